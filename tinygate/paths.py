@@ -89,7 +89,7 @@ class FastPath:
 
     def entry(self, shape: Shape) -> Entry:
         """The entry point that runs this shape."""
-        return next(e for e in self.entries if e.max_m is None or shape.M <= e.max_m)
+        return next(e for e in self.entries if e.max_m is None or e.max_m >= shape.M)
 
     def shape_class(self, shape: Shape) -> str:
         """Entry point x K rounded up to a power of two: a verdict holds for its class only."""
@@ -103,6 +103,11 @@ class FastPath:
             if size % multiple:
                 return f"{axis}={size} is not a multiple of {multiple} (multiple_of)"
         return None
+
+    def missing(self, features: Iterable[str]) -> str:
+        """What the path requires and these features lack, in words; empty where nothing."""
+        lacking = [name for name in self.requires if name not in set(features)]
+        return f"adapter lacks {', '.join(lacking)}" if lacking else ""
 
     def kernel_file(self) -> Path:
         """Where the kernel's WGSL is."""

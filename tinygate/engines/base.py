@@ -13,44 +13,13 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tinygate.adapters import AdapterInfo
+
 Words = NDArray[np.uint32]
 Access = Literal["read", "read_write", "uniform"]
 
 # Bytes moved per write or read, so that staging memory stays small beside the operands.
 CHUNK_BYTES = 8 << 20
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The adapter limits that decide whether a product fits. Bytes, or counts."""
-
-    max_buffer_size: int
-    max_storage_buffer_binding_size: int
-    max_compute_workgroups_per_dimension: int
-    max_compute_invocations_per_workgroup: int
-    max_compute_workgroup_storage_size: int
-    min_storage_buffer_offset_alignment: int
-
-
-@dataclass(frozen=True)
-class AdapterInfo:
-    """One adapter of one engine, as the engine describes it.
-
-    `features` are tinygate's own names (paths.FEATURES). Subgroup sizes are the advertised range,
-    None where the engine does not say.
-    """
-
-    engine: str
-    engine_version: str
-    index: int
-    name: str
-    kind: Literal["discrete", "integrated", "CPU", "unknown"]
-    backend: str
-    driver: str
-    features: tuple[str, ...]
-    limits: Limits
-    subgroup_min: int | None = None
-    subgroup_max: int | None = None
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ Only this module imports wgpu, and only inside functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from tinygate.adapters import AdapterInfo, Limits
 from tinygate.engines.base import (
     CHUNK_BYTES,
-    AdapterInfo,
     Buffer,
     Dispatch,
     Kernel,
-    Limits,
     Pipeline,
     Words,
 )
@@ -124,11 +124,8 @@ class NativeDevice:
         step = CHUNK_BYTES // 4
         for start_word in range(0, flat.size, step):
             part = np.ascontiguousarray(flat[start_word : start_word + step])
-            _guarded(
-                lambda part=part, at=offset + 4 * start_word: self._device.queue.write_buffer(
-                    buffer, at, part
-                )
-            )
+            at = offset + 4 * start_word
+            _guarded(partial(self._device.queue.write_buffer, buffer, at, part))
             if flat.size > step:
                 _guarded(lambda: self._device.queue.submit([]))
                 self._wait()
@@ -140,7 +137,7 @@ class NativeDevice:
         for start_word in range(0, flat.size, step):
             part = flat[start_word : start_word + step]
             at = offset + 4 * start_word
-            _guarded(lambda part=part, at=at: self._read_chunk(buffer, at, part))
+            _guarded(partial(self._read_chunk, buffer, at, part))
 
     def _read_chunk(self, buffer: Buffer, offset: int, words: Words) -> None:
         if self._staging is None or self._staging.size < words.nbytes:
@@ -211,7 +208,8 @@ class NativeDevice:
         self._device.queue.submit([encoder.finish()])
 
     def _wait(self) -> None:
-        _guarded(lambda: self._device.queue.on_submitted_work_done_sync())
+        # Not queue.on_submitted_work_done_sync: in wgpu 0.32 its callback has the wrong signature.
+        _guarded(self._device._poll_wait)
 
     def _layout(self, access: tuple[str, ...]) -> tuple[Any, Any]:
         if access not in self._layouts:

@@ -1,0 +1,256 @@
+"""F, R and S -> numbers: what is non-finite, how far off, and where. Pure, and in blocks.
+
+F is the candidate's C, R the reference's, S the float64 product of the operands as the path holds
+them. Nothing here decides; gate.py does. A comparison with NaN never decides anything: non-finite
+is found by bit pattern first, and what is non-finite is left out of every metric after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinygate.blocks import blocks, magnitude, product
+from tinygate.engines.base import Words
+from tinygate.formats import F32, StorageFormat, Values
+from tinygate.precision import Limit
+from tinygate.results import Metrics
+
+Mask = NDArray[np.bool_]
+
+_EXPONENT = np.uint32(0x7F800000)
+_FLAT = 1 << 18  # elements compared at a time
+
+
+@dataclass
+class Region:
+    """Which elements of [M, N] are bad: how many, the first, and in which rows and columns."""
+
+    shape: tuple[int, int]
+    count: int = 0
+    first: tuple[int, int] | None = None
+    rows: Mask = field(init=False)
+    cols: Mask = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = np.zeros(self.shape[0], np.bool_)
+        self.cols = np.zeros(self.shape[1], np.bool_)
+
+    def add(self, bad: Mask, row: int = 0, col: int = 0) -> None:
+        """Add a block's bad elements; the block's first element is [row, col]."""
+        count = int(np.count_nonzero(bad))
+        if not count:
+            return
+        self.count += count
+        in_rows, in_cols = bad.any(axis=1), bad.any(axis=0)
+        self.rows[row : row + bad.shape[0]] |= in_rows
+        self.cols[col : col + bad.shape[1]] |= in_cols
+        i = int(in_rows.argmax())
+        at = (row + i, col + int(bad[i].argmax()))
+        self.first = at if self.first is None else min(self.first, at)
+
+    def merge(self, other: Region) -> None:
+        """Add another region of the same shape."""
+        if other.first is None:
+            return
+        self.count += other.count
+        self.rows |= other.rows
+        self.cols |= other.cols
+        self.first = other.first if self.first is None else min(self.first, other.first)
+
+    @property
+    def where(self) -> str:
+        """`row 3`, `rows 64-534, columns 64-1023`; empty where the bad ones are all over."""
+        parts = []
+        for name, axis in (("row", self.rows), ("column", self.cols)):
+            if not axis.all() and axis.any():
+                parts.append(_spell(name, np.flatnonzero(axis)))
+        return ", ".join(parts)
+
+
+def _spell(name: str, indices: NDArray[np.int64]) -> str:
+    """`row 3`, `rows 0-15, 32-47`, `rows 1, 5, 9 and 12 more`: runs of indices, at most three."""
+    breaks = np.flatnonzero(np.diff(indices) > 1)
+    starts = indices[np.concatenate([[0], breaks + 1])]
+    ends = indices[np.concatenate([breaks, [-1]])]
+    runs = [str(a) if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True)]
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return f"{name}{'s' if indices.size > 1 else ''} {', '.join(runs[:3])}{more}"
+
+
+def nonfinite(bits: Words) -> Mask:
+    """True where an f32 bit pattern is NaN or infinite."""
+    found: Mask = (bits & _EXPONENT) == _EXPONENT
+    return found
+
+
+def region(bits: Words, marker: int | None = None) -> Region:
+    """The non-finite elements of C[M, N], or those that still hold the marker."""
+    found = Region((bits.shape[0], bits.shape[1]))
+    step = max(1, _FLAT // bits.shape[1])
+    for row in range(0, bits.shape[0], step):
+        part = bits[row : row + step]
+        found.add(nonfinite(part) if marker is None else part == np.uint32(marker), row)
+    return found
+
+
+def differing(bits: Words, other: Words) -> Region:
+    """Where two runs' bits differ."""
+    found = Region((bits.shape[0], bits.shape[1]))
+    step = max(1, _FLAT // bits.shape[1])
+    for row in range(0, bits.shape[0], step):
+        found.add(bits[row : row + step] != other[row : row + step], row)
+    return found
+
+
+def metrics(outputs: Sequence[F32], references: Sequence[F32]) -> Metrics:
+    """The seed's numbers over pooled products, in float64. Non-finite outputs are left out of the
+    errors (they have failed already); the references are finite."""
+    count = sum(R.size for R in references)
+    total = sum(float(np.abs(r).sum()) for _, r in _pairs(references, references))
+    mean_ref = total / count
+    floor = 0.01 * mean_ref
+    max_abs = max_rel = sum_rel = 0.0
+    compared = 0
+    for f, r in _pairs(outputs, references):
+        kept = np.isfinite(f)
+        error = np.abs(f - r)[kept]
+        scale = np.maximum(np.abs(r), floor)[kept]
+        compared += error.size
+        if error.size and mean_ref > 0:
+            relative = error / scale
+            max_rel = max(max_rel, float(relative.max()))
+            sum_rel += float(relative.sum())
+        max_abs = max(max_abs, float(error.max(initial=0.0)))
+    mean_rel = sum_rel / compared if compared else float("nan")
+    return Metrics(mean_ref, max_abs if compared else float("nan"), mean_rel, max_rel, count)
+
+
+def over(
+    outputs: Sequence[F32], references: Sequence[F32], limit: float, *, strict: bool = False
+) -> Region:
+    """Where |F-R| >= limit (> limit where strict); of pooled products, where in any of them."""
+    M, N = references[0].shape
+    found = Region((M, N))
+    step = max(1, _FLAT // N)
+    for F, R in zip(outputs, references, strict=True):
+        for row in range(0, M, step):
+            error = np.abs(F[row : row + step].astype(np.float64) - R[row : row + step])
+            found.add(error > limit if strict else error >= limit, row)
+    return found
+
+
+def _pairs(
+    left: Sequence[F32], right: Sequence[F32]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """The two sides in float64, a flat block at a time."""
+    for a, b in zip(left, right, strict=True):
+        x, y = a.reshape(-1), b.reshape(-1)
+        for start in range(0, x.size, _FLAT):
+            part = slice(start, start + _FLAT)
+            yield x[part].astype(np.float64), y[part].astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The worst |C - S| against limit * D + tiny, as a share of it, and where it is over.
+
+    worst      1.0 is exactly at the limit
+    at         the worst element; got and want there
+    """
+
+    worst: float
+    at: tuple[int, int]
+    got: float
+    want: float
+    over: Region
+
+
+def worse(a: Deviation | None, b: Deviation) -> Deviation:
+    """The worse of two, with every place where either is over."""
+    if a is None:
+        return b
+    b.over.merge(a.over)
+    return b if b.worst > a.worst else replace(a, over=b.over)
+
+
+def deviation(C: F32, A: F32, B: Values, limit: Limit) -> Deviation:
+    """C against the float64 product of A and B. Non-finite elements of C are left out."""
+    M, N = C.shape
+    worst, at, got, want = 0.0, (0, 0), 0.0, 0.0
+    found = Region((M, N))
+    for block in blocks(M, N):
+        rows, cols = block
+        have = C[block].astype(np.float64)
+        should = product(A, B, block)
+        allowed = limit.value * magnitude(A, B, block, limit.norm) + limit.tiny
+        share = np.where(np.isfinite(have), np.abs(have - should), 0.0) / allowed
+        found.add(share > 1.0, rows.start, cols.start)
+        i = int(share.argmax())
+        if share.flat[i] > worst:
+            worst = float(share.flat[i])
+            row, col = divmod(i, share.shape[1])
+            at = (rows.start + row, cols.start + col)
+            got, want = float(have.flat[i]), float(should.flat[i])
+    return Deviation(worst, at, got, want, found)
+
+
+def unequal_to_product(C: F32, A: F32, B: Values) -> Region:
+    """Where C is not exactly A·B; A and B hold whole numbers whose sums are exact."""
+    found = Region((C.shape[0], C.shape[1]))
+    for block in blocks(*C.shape):
+        found.add(
+            C[block].astype(np.float64) != product(A, B, block), block[0].start, block[1].start
+        )
+    return found
+
+
+def unequal_to_rows(C: F32, A: F32, B: Values) -> Region:
+    """Where row m of C is not row k of B, with k the place of the one in row m of A."""
+    found = Region((C.shape[0], C.shape[1]))
+    picks = A.argmax(axis=1)
+    step = max(1, _FLAT // C.shape[1])
+    for row in range(0, C.shape[0], step):
+        part = slice(row, row + step)
+        found.add(C[part] != B[picks[part]], row)
+    return found
+
+
+@dataclass(frozen=True)
+class Packing:
+    """What is wrong with a stored operand: an element's index, its original and what was stored."""
+
+    region: Region
+    original: float = 0.0
+    stored: float = 0.0
+    padding: int = 0
+
+
+def packing(
+    storage: StorageFormat, words: Words, original: F32, own: NDArray[np.float16]
+) -> Packing:
+    """Check stored words against their originals.
+
+    Every value must be one of the two neighbours of its original in the format, and no farther from
+    it than `own`, the adapter's own conversion; the bits of no column must be 0.
+    """
+    K, N = original.shape
+    found = Region((K, N))
+    step = max(1, _FLAT // N)
+    rows = words.reshape(K, storage.stride(N))
+    for k in range(0, K, step):
+        part = slice(k, k + step)
+        x = original[part]
+        stored = storage.decode(rows[part], N)
+        below, above = storage.neighbours(x)
+        neighbour = (stored == below) | (stored == above)
+        farther = np.abs(stored.astype(np.float64) - x) > np.abs(own[part].astype(np.float64) - x)
+        found.add(~neighbour | farther, k)
+    padding = int(np.count_nonzero(storage.padding(words, N)))
+    if found.first is None:
+        return Packing(found, padding=padding)
+    k, n = found.first
+    return Packing(found, float(original[k, n]), float(storage.decode(rows[k], N)[0, n]), padding)

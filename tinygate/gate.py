@@ -1,0 +1,300 @@
+"""Numbers -> verdicts, and verdicts -> the lines a user reads. Pure.
+
+The activation check is the seed's rule unchanged: may a model use this path? The conformance check
+asks something else: does the kernel do what it declares, whatever its precision?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
+
+from tinygate.precision import Limit
+from tinygate.results import (
+    ACTIVATING_FAMILIES,
+    CaseResult,
+    Check,
+    Metrics,
+    PathResult,
+    Status,
+    worst,
+)
+
+if TYPE_CHECKING:  # compare brings numpy, which the command line does without
+    from tinygate.compare import Deviation, Packing, Region
+
+MEAN_REL_LIMIT = 0.005
+_MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
+_MEAN_REL_WHY = "the seed's: 0.5%, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
+
+
+def activation(metrics: Metrics, outside: Region | None = None) -> tuple[Check, Check]:
+    """The seed's two thresholds, both strict. `outside` says where |F-R| is over the limit."""
+    limit = metrics.max_abs_limit
+    where = f", {outside.where}" if outside and outside.where else ""
+    return (
+        _below("max_abs", metrics.max_abs, limit, f"max_abs over limit{where}", _MAX_ABS_WHY),
+        _below("mean_rel", metrics.mean_rel, MEAN_REL_LIMIT, "mean_rel over limit", _MEAN_REL_WHY),
+    )
+
+
+def zero_rule(wrong: Region) -> Check:
+    """All-zero R: right if and only if F is all zero; -0 counts as 0."""
+    return _none_of(
+        "zero",
+        wrong,
+        "not zero where the reference is all zero",
+        "an all-zero reference leaves no room: F must be zero everywhere",
+    )
+
+
+def _below(name: str, measured: float, limit: float, reason: str, why: str) -> Check:
+    # NaN is below nothing, so an unmeasured value fails.
+    ok = measured < limit
+    return Check(
+        name, Status.PASS if ok else Status.FAIL, "" if ok else reason, measured, limit, why
+    )
+
+
+def _none_of(name: str, found: Region, reason: str, why: str = "") -> Check:
+    """PASS where nothing was found; else how many, at which element first, and in which rows."""
+    if not found.count:
+        return Check(name, Status.PASS, why=why)
+    first = f" at [{found.first[0]},{found.first[1]}]" if found.first else ""
+    where = f", {found.where}" if found.where and found.count > 1 else ""
+    return Check(name, Status.FAIL, f"{found.count} {reason}{first}{where}", why=why)
+
+
+def written(found: Region) -> Check:
+    """Elements that still hold the marker."""
+    return _none_of("written", found, "never written", "C is filled with a marker before the run")
+
+
+def finite(found: Region) -> Check:
+    """Outputs that are NaN or infinite, by bit pattern."""
+    noun = "non-finite output" + ("s" if found.count > 1 else "")
+    return _none_of("finite", found, noun, "decided by bit pattern, never by a comparison")
+
+
+def guard(past: tuple[int, int] | None) -> Check:
+    """Words behind C: (how many changed, the first one's distance from C's end), or None."""
+    why = "guard words behind C are bound with it"
+    if past is None:
+        return Check("guard", Status.PASS, why=why)
+    count, first = past
+    plural = "s" if count > 1 else ""
+    return Check(
+        "guard",
+        Status.FAIL,
+        f"wrote past the output: {count} word{plural}, first {first} past the end",
+        why=why,
+    )
+
+
+def inputs_kept(changed: Sequence[str]) -> Check:
+    """Which of A and B were changed by the kernel."""
+    why = "A and B, and the NaN behind them, must be unchanged"
+    if not changed:
+        return Check("inputs", Status.PASS, why=why)
+    return Check("inputs", Status.FAIL, f"changed an input: {', '.join(changed)}", why=why)
+
+
+def deterministic(found: Region) -> Check:
+    """Where a run's bits differ from the first run's."""
+    noun = f"output{'s' if found.count > 1 else ''} differ from the first run"
+    return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
+
+
+def reference(found: Deviation, limit: Limit) -> Check:
+    """Whether R may be trusted; where not, nothing can be verified: an ERROR, not a FAIL."""
+    ok = found.worst <= 1.0
+    at = f"[{found.at[0]},{found.at[1]}]"
+    reason = f"reference untrusted: got {found.got:.9g}, want {found.want:.9g} at {at}"
+    return Check(
+        "reference",
+        Status.PASS if ok else Status.ERROR,
+        "" if ok else reason,
+        found.worst,
+        1.0,
+        limit.why,
+    )
+
+
+def conformance(found: Deviation, limit: Limit) -> Check:
+    """Whether F is within what the path declares of S."""
+    ok = found.worst <= 1.0
+    where = f", {found.over.where}" if found.over.where else ""
+    reason = (
+        f"conformance {found.worst:.3g} times over limit: got {found.got:.6g}, "
+        f"want {found.want:.6g} at [{found.at[0]},{found.at[1]}]{where}"
+    )
+    return Check(
+        "conformance",
+        Status.PASS if ok else Status.FAIL,
+        "" if ok else reason,
+        found.worst,
+        1.0,
+        limit.why,
+    )
+
+
+def packing(found: Packing) -> Check:
+    """Whether every stored value is as close to its original as the format and adapter allow."""
+    why = "a stored value is one of its original's two neighbours, as near as pack2x16float's"
+    if found.padding:
+        plural = "s" if found.padding > 1 else ""
+        return Check(
+            "packing",
+            Status.FAIL,
+            f"packing: padding is not zero in {found.padding} row{plural}",
+            why=why,
+        )
+    if found.region.first is None:
+        return Check("packing", Status.PASS, why=why)
+    k, n = found.region.first
+    where = f", {found.region.where}" if found.region.where and found.region.count > 1 else ""
+    reason = (
+        f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
+        f"stored wrong, B[{k},{n}]={found.original:.6g} stored as {found.stored:.6g}{where}"
+    )
+    return Check("packing", Status.FAIL, reason, why=why)
+
+
+def exact(found: Region) -> Check:
+    """An exact family: how many elements are wrong, and where."""
+    return _none_of("exact", found, "wrong", "these inputs have one right answer, bit for bit")
+
+
+def decide(checks: Sequence[Check]) -> tuple[Status, str]:
+    """The verdict over a case's checks, and every reason that led to it.
+
+    An ERROR decides here: with a reference that is not to be trusted, no FAIL means anything.
+    """
+    errors = [check for check in checks if check.status is Status.ERROR]
+    status = worst(check.status for check in errors or checks)
+    reasons = [check.reason for check in checks if check.status is status and check.reason]
+    return status, "; ".join(dict.fromkeys(reasons))
+
+
+def exponential(x: float) -> str:
+    """Like JavaScript's x.toExponential(2): `1.22e-1`, ties away from zero."""
+    if x != x or x in (float("inf"), float("-inf")):
+        return _non_finite(x)
+    if x == 0:
+        return "0.00e+0"
+    value = Decimal(x)
+    exponent = value.adjusted()
+    digits = value.scaleb(-exponent).quantize(Decimal("1.00"), ROUND_HALF_UP)
+    if abs(digits) >= 10:
+        digits, exponent = (digits / 10).quantize(Decimal("1.00")), exponent + 1
+    return f"{digits}e{exponent:+d}"
+
+
+def percent(x: float, decimals: int) -> str:
+    """Like JavaScript's (100 * x).toFixed(decimals) + "%"."""
+    value = 100 * x
+    if value != value or value in (float("inf"), float("-inf")):
+        return f"{_non_finite(value)}%"
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)}%"
+
+
+def _non_finite(x: float) -> str:
+    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def case_line(case: CaseResult, *, suffix: bool) -> str:
+    """One line per case: the seed's for measured families, the exact one for exact families.
+
+    suffix: name shape and family at the end; the uniform line of a single-shape run has none.
+    """
+    verdict = str(case.status)
+    if case.reason and case.status is not Status.PASS:
+        verdict += f": {case.reason}"
+    if case.status is Status.FAIL and case.failed < case.runs:
+        verdict += f" (in {case.failed} of {case.runs} runs)"
+    tail = f" · {case.shape} {case.family}" if suffix else ""
+    head = f"[ops] {case.path}"
+    if case.metrics is not None and case.status in (Status.PASS, Status.FAIL):
+        m = case.metrics
+        numbers = (
+            f"mean|ref|={exponential(m.mean_ref)}, max_abs={exponential(m.max_abs)} "
+            f"(limit {exponential(m.max_abs_limit)}), mean_rel={percent(m.mean_rel, 3)} "
+            f"(limit {percent(MEAN_REL_LIMIT, 3)}), max_rel={percent(m.max_rel, 2)}"
+        )
+        return f"{head} gate: {numbers} — {verdict}{tail}"
+    if case.exact is not None and case.status in (Status.PASS, Status.FAIL):
+        wrong, total = case.exact
+        return f"{head} exact: {wrong} of {total} wrong — {verdict}{tail}"
+    return f"{head} gate: {verdict}{tail}"
+
+
+def judge_path(
+    path: str, pill: str, cases: Sequence[CaseResult], *, missing: str = "", source_hash: str = ""
+) -> PathResult:
+    """One verdict over a path's cases. It is active only for the classes where every activating
+    family ran on every shape and passed; any FAIL or ERROR rejects it as a whole."""
+    if missing:
+        line = f"[ops] {path} gate verdict: SKIP — {missing}"
+        return PathResult(
+            path,
+            pill,
+            Status.SKIP,
+            "unavailable",
+            missing,
+            missing,
+            source_hash=source_hash,
+            line=line,
+        )
+    status = worst(case.status for case in cases)
+    deciding = next((c for c in cases if c.status is status), None)
+    reason = "" if deciding is None or status is Status.PASS else deciding.reason
+    state = "unverified"
+    classes: tuple[str, ...] = ()
+    if status is Status.FAIL:
+        state, outcome = "rejected", "falling back to f32"
+    elif status is Status.ERROR:
+        outcome = "could not be verified, falling back to f32"
+        reason = reason or "not run"
+    elif status is Status.SKIP:
+        state, outcome = "unavailable", reason
+    else:
+        classes, lacking = _active_classes(cases)
+        if not lacking:
+            state, outcome = "active", f"{path} path active"
+        else:
+            ran = {case.family for case in cases if case.status is Status.PASS}
+            state = "passes uniform" if ran == {"uniform"} else f"passes {', '.join(sorted(ran))}"
+            outcome = f"{state}; not active without {', '.join(lacking)}"
+            reason = f"needs {', '.join(lacking)} too"
+    decided_by = "" if deciding is None or status is Status.PASS else deciding.id
+    return PathResult(
+        path,
+        pill,
+        status,
+        state,
+        reason,
+        "",
+        decided_by,
+        classes,
+        source_hash,
+        tuple(cases),
+        f"[ops] {path} gate verdict: {status} — {outcome}",
+    )
+
+
+def _active_classes(cases: Sequence[CaseResult]) -> tuple[tuple[str, ...], list[str]]:
+    """The shape classes in which every shape passed every activating family, and the families
+    that are lacking anywhere. Shapes that were skipped count for nothing."""
+    ran = [case for case in cases if case.status is Status.PASS]
+    families: dict[tuple[str, str], set[str]] = {}
+    for case in ran:
+        families.setdefault((case.shape_class, case.shape), set()).add(case.family)
+    lacking = [
+        name for name in ACTIVATING_FAMILIES if any(name not in have for have in families.values())
+    ]
+    by_class: dict[str, bool] = {}
+    for (shape_class, _), have in families.items():
+        complete = have >= set(ACTIVATING_FAMILIES)
+        by_class[shape_class] = by_class.get(shape_class, True) and complete
+    return tuple(name for name, complete in by_class.items() if complete), lacking

@@ -1,0 +1,206 @@
+"""Harness: puts operands on the device with guards around them, packs, runs, and reads back.
+
+It knows how to run a product safely; it does not judge what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinygate.arena import Arena
+from tinygate.engines.base import Binding, Device, Words
+from tinygate.errors import DeviceError
+from tinygate.formats import F32, FORMATS
+from tinygate.kernels import check_fits
+from tinygate.paths import REFERENCE, FastPath
+from tinygate.runner import NOTHING_REFUSED, Runner, refuse
+from tinygate.shapes import Shape
+
+# Behind A and B: NaN as one f32 and as two f16.
+NAN_WORD = 0xFFFFFFFF
+# Behind C, bound with it.
+GUARD_WORD = 0x7FD1CE5A
+# What C holds before a run. The first is a NaN of its own, so an element left alone is told from
+# any other NaN; the later runs start from a finite value, so that a kernel which is right only
+# over NaN, or adds to what is there, does not repeat itself.
+MARKERS = (0x7FEDC0DE, 0xF1E2D3C4)
+
+_BEHIND_INPUT = 64
+_BEHIND_OUTPUT = 256
+_MOST_BEHIND = 1 << 16
+_CONVERTED = 1 << 20  # values per dispatch of own_conversion
+
+Halves = NDArray[np.float16]
+
+
+@dataclass
+class Stored:
+    """Weights on the device in a path's format, and the words they were found to be there."""
+
+    arena: Arena
+    words: list[Words]
+
+
+def marker(run: int) -> int:
+    """What C is filled with before run number `run`."""
+    return MARKERS[min(run, 1)]
+
+
+def as_words(x: F32) -> Words:
+    """The bits of a float32 array, flat, without a copy."""
+    return x.reshape(-1).view(np.uint32)
+
+
+class Harness:
+    """One open device's operands and outputs for a batch of products of one shape."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.device: Device = runner.device
+
+    def activations(self, As: Sequence[F32]) -> Arena:
+        """A[M,K] f32, one slice each."""
+        return self._upload([as_words(A) for A in As])
+
+    def weights(self, Bs: Sequence[F32]) -> Arena | None:
+        """B[K,N] f32, one slice each; None where one is more than may be bound at once."""
+        if Bs[0].nbytes > self.device.info.limits.max_storage_buffer_binding_size:
+            return None
+        return self._upload([as_words(B) for B in Bs])
+
+    def _upload(self, payloads: list[Words]) -> Arena:
+        arena = Arena(self.device, len(payloads), payloads[0].size, _BEHIND_INPUT, NAN_WORD)
+        arena.fill(payloads)
+        return arena
+
+    def outputs(self, count: int, shape: Shape) -> Arena:
+        """C[M,N], one slice each; what lies behind is wide enough to catch a stray row."""
+        behind = min(_BEHIND_OUTPUT + shape.N, _MOST_BEHIND)
+        return Arena(self.device, count, shape.M * shape.N, behind, GUARD_WORD)
+
+    def run(self, path: FastPath, shape: Shape, a: Arena, b: Arena, c: Arena, run: int) -> None:
+        """Refill C with the run's marker, then dispatch every product once.
+
+        B's slices are used in turn where A has more: several rounds over the same weights.
+        """
+        blank = np.broadcast_to(np.uint32(marker(run)), (c.payload,))
+        c.fill([blank] * c.count)
+        weights = b.bindings()
+        self.device.submit(
+            [
+                self.runner.matmul(path, shape, left, weights[i % b.count], out)
+                for i, (left, out) in enumerate(zip(a.bindings(), c.bindings(), strict=True))
+            ]
+        )
+
+    def reference(self, shape: Shape, a: Arena, b: Arena | None, Bs: Sequence[F32]) -> list[F32]:
+        """R[M,N] for every product; in column panels where B is more than may be bound."""
+        if b is not None:
+            return self._reference(shape, a, b)
+        limit = self.device.info.limits.max_storage_buffer_binding_size
+        panel = max(1, limit // (4 * shape.K))
+        results = []
+        for B in Bs:
+            R = np.empty((shape.M, shape.N), np.float32)
+            for n in range(0, shape.N, panel):
+                part = self._upload([as_words(np.ascontiguousarray(B[:, n : n + panel]))])
+                narrow = Shape(shape.M, shape.K, min(panel, shape.N - n))
+                R[:, n : n + panel] = self._reference(narrow, a, part)[0]
+                part.destroy()
+            results.append(R)
+        return results
+
+    def _reference(self, shape: Shape, a: Arena, b: Arena) -> list[F32]:
+        check_fits(REFERENCE, shape, self.device.info.limits)
+        c = self.outputs(a.count, shape)
+        self.run(REFERENCE, shape, a, b, c, 0)
+        words = c.read()
+        c.destroy()
+        return [
+            row[: shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N) for row in words
+        ]
+
+    def pack(self, path: FastPath, shape: Shape, b: Arena | None, Bs: Sequence[F32]) -> Stored:
+        """Pack on the device and read back what is stored.
+
+        Raises:
+            PackingRefusedError: where the packer counted values its format cannot hold.
+            DeviceError: where the packer wrote past its output.
+        """
+        storage = FORMATS[path.b]
+        size = storage.words(shape.K, shape.N)
+        arena = Arena(self.device, len(Bs), size, _BEHIND_INPUT, NAN_WORD)
+        blank = np.broadcast_to(np.uint32(NAN_WORD), (size,))
+        arena.fill([blank] * len(Bs))
+        if b is not None:
+            self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
+        else:
+            for B, target in zip(Bs, arena.bindings(), strict=True):
+                self._pack_panels(path, shape, B, target)
+        words = arena.read()
+        if (words[:, size : size + arena.tail] != np.uint32(NAN_WORD)).any():
+            raise DeviceError(
+                f"{path.pack} wrote past the packed weights",
+                f"mend the packer; it packs {size} words here",
+            )
+        return Stored(arena, [row[:size] for row in words])
+
+    def _pack_batch(
+        self,
+        path: FastPath,
+        shape: Shape,
+        sources: Sequence[Binding],
+        targets: Sequence[Binding],
+        Bs: Sequence[F32],
+        first_row: int = 0,
+    ) -> None:
+        """Pack every B in one submission; a refusal names the first value of the first such B."""
+        status = Arena(self.device, len(Bs), 2, 0, 0)
+        status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(Bs))
+        bindings = zip(sources, targets, status.bindings(), strict=True)
+        self.device.submit([self.runner.pack(path, shape.K, shape.N, *b) for b in bindings])
+        found = status.read()
+        status.destroy()
+        for row, B in zip(found, Bs, strict=True):
+            refuse(row, B, FORMATS[path.b].max_finite, first_row)
+
+    def _pack_panels(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> None:
+        """Pack rows of K at a time, where B's f32 is more than may be bound at once."""
+        storage = FORMATS[path.b]
+        limit = self.device.info.limits.max_storage_buffer_binding_size
+        # A multiple of 64 rows starts at an aligned offset in every format.
+        rows = max(64, limit // (4 * shape.N) // 64 * 64)
+        for k in range(0, shape.K, rows):
+            part = B[k : k + rows]
+            source = self._upload([as_words(part)])
+            here = Binding(
+                target.buffer,
+                target.offset + 4 * storage.words(k, shape.N),
+                4 * storage.words(part.shape[0], shape.N),
+            )
+            narrow = Shape(shape.M, part.shape[0], shape.N)
+            self._pack_batch(path, narrow, source.bindings(), [here], [part], k)
+            source.destroy()
+
+    def own_conversion(self, Bs: Sequence[F32]) -> list[Halves]:
+        """Each B through the adapter's own pack2x16float: what a packer is held against."""
+        # One large B is read in place; many small ones are worth one pass over all of them.
+        flat = Bs[0].reshape(-1) if len(Bs) == 1 else np.concatenate([B.reshape(-1) for B in Bs])
+        halves = np.empty(flat.size, np.float16)
+        step = min(flat.size, _CONVERTED)
+        buffers = [self.device.storage(4 * step) for _ in range(2)] + [self.device.storage(4)]
+        bindings = [Binding(buffer, 0, buffer.size) for buffer in buffers]
+        for start in range(0, flat.size, step):
+            part = flat[start : start + step]
+            self.device.write(buffers[0], 0, part.view(np.uint32))
+            self.device.submit([self.runner.convert(part.size, *bindings)])
+            words = np.empty(part.size, np.uint32)
+            self.device.read(buffers[1], 0, words)
+            halves[start : start + step] = words.view("<f2")[::2]
+        for buffer in buffers:
+            buffer.destroy()
+        return [part.reshape(Bs[0].shape) for part in np.split(halves, len(Bs))]

@@ -1,0 +1,237 @@
+"""Input families: named, seeded distributions, and what a right path makes of each.
+
+Every family draws from numpy's default_rng(seed), A before B, row by row, then casts to float32.
+`generate` gives weights B with the activations A that go with them: one A for a measured product,
+several where one B serves several rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinygate.blocks import largest_product
+from tinygate.families import FAMILIES
+from tinygate.formats import F16_MIN_NORMAL, F32, FORMATS
+from tinygate.paths import FastPath
+from tinygate.shapes import Shape
+
+# Products are pooled until this many outputs are compared; one product of 1x64x1 would reject a
+# correct f16-storage kernel for 2.7 % of seeds.
+POOLED_OUTPUTS = 256
+# Whole numbers up to here add without rounding, in any order.
+EXACT_SUM = {"f32": 2**24, "f16": 2**11}
+MAX_ROUNDS = 8
+_DRAW = 1 << 18  # float64 values drawn at a time: 2 MiB beside the float32 result
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One B[K,N] and the A[M,K] it is multiplied by, drawn lazily: `activations` may be iterated
+    once per call."""
+
+    B: F32
+    activations: Callable[[], Iterator[F32]]
+
+
+def pooled_products(shape: Shape) -> int:
+    """How many independently seeded products the activation metrics pool."""
+    return max(1, -(-POOLED_OUTPUTS // (shape.M * shape.N)))
+
+
+def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
+    """The weights of one case, with their activations, in a fixed order.
+
+    What the path declares decides which whole numbers stay exact and which values B's format holds.
+    """
+    if FAMILIES[family].exact == "product":
+        yield from _integer(shape, path, seed)
+    elif FAMILIES[family].exact == "stored":
+        yield _identity(shape, path, seed)
+    else:
+        low, high = (-0.2, 0.2) if family == "uniform" else (0.0, 0.4)
+        for product in range(pooled_products(shape)):
+            rng = _rng(seed, product)
+            A = _uniform(rng, shape.M, shape.K, low, high)
+            B = _uniform(rng, shape.K, shape.N, low, high)
+            yield Weights(B, lambda A=A: iter((A,)))  # type: ignore[misc]
+
+
+def _rng(seed: int, product: int) -> np.random.Generator:
+    """Product 0 is the seed's own; the others are streams of their own, not the next seeds'."""
+    return np.random.default_rng(seed if product == 0 else [seed, product])
+
+
+def _uniform(rng: np.random.Generator, rows: int, cols: int, low: float, high: float) -> F32:
+    """U[low, high], drawn in blocks: the same stream as one call, without its float64 copy."""
+    out = np.empty(rows * cols, np.float32)
+    for start in range(0, out.size, _DRAW):
+        part = out[start : start + _DRAW]
+        part[:] = rng.uniform(low, high, part.size)
+    return _no_subnormals(out).reshape(rows, cols)
+
+
+def _no_subnormals(x: F32) -> F32:
+    """Move 0 < |x| < 2^-14 to ±2^-14, in place: flushing f16 subnormals is allowed, so it is no
+    fault."""
+    for start in range(0, x.size, _DRAW):
+        part = x[start : start + _DRAW]
+        small = (part != 0) & (np.abs(part) < F16_MIN_NORMAL)
+        part[small] = np.copysign(np.float32(F16_MIN_NORMAL), part[small])
+    return x
+
+
+def exact_integer(path: FastPath) -> int:
+    """The largest n such that every whole number up to n is exact in the path's B."""
+    bits = FORMATS[path.b].significand
+    return int(2 ** (min(bits, 11) if "f16" in (path.products, path.output) else bits))
+
+
+def exact_sum(path: FastPath) -> int:
+    """The bound up to which whole-number sums are exact: accumulator and output both hold them."""
+    return min(EXACT_SUM[path.accumulate], EXACT_SUM[path.output])
+
+
+def _largest_activation(path: FastPath) -> int:
+    """A's whole numbers are ±1 … ±this."""
+    return 1 if path.accumulate == "f16" else 3
+
+
+def _integer(shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
+    """Whole numbers with |A||B| up to the accumulator's exact bound, and every k live in a round.
+
+    B[k, k mod N] is never zero, so a dropped or doubled k always shows.
+    """
+    M, K, N = shape.M, shape.K, shape.N
+    bound = exact_sum(path)
+    a_max = _largest_activation(path)
+    rows_per_round = min(K, bound // a_max * N)
+    rng = _rng(seed, 0)
+    for first in range(0, K, rows_per_round):
+        A = _dense(rng, M, K, a_max)
+        live = np.arange(first, min(first + rows_per_round, K))
+        yield Weights(
+            _integer_weights(rng, A, N, path, live, bound),
+            lambda A=A: iter((A,)),  # type: ignore[misc]
+        )
+
+
+def _integer_weights(
+    rng: np.random.Generator,
+    A: F32,
+    N: int,
+    path: FastPath,
+    live: NDArray[np.int64],
+    bound: int,
+) -> F32:
+    """B for one round: dense where every k fits the budget of a column, else the live ones only."""
+    K = A.shape[1]
+    column_budget = bound // _largest_activation(path)
+    if column_budget >= K:
+        return _near_bound(_dense(rng, K, N, min(exact_integer(path), bound // K)), A, bound)
+    B = np.zeros((K, N), np.float32)
+    B[live, live % N] = _signed(rng, live.size, 1)
+    spare = column_budget - -(-live.size // N)
+    for n in range(N):
+        more = rng.choice(K, size=min(spare, K), replace=False)
+        free = more[B[more, n] == 0]
+        B[free, n] = _signed(rng, free.size, 1)
+    return B
+
+
+def _dense(rng: np.random.Generator, rows: int, cols: int, largest: int) -> F32:
+    """Whole numbers ±1 … ±largest everywhere."""
+    out = np.empty(rows * cols, np.float32)
+    for start in range(0, out.size, _DRAW):
+        part = out[start : start + _DRAW]
+        part[:] = _signed(rng, part.size, largest)
+    return out.reshape(rows, cols)
+
+
+def _near_bound(B: F32, A: F32, bound: int) -> F32:
+    """Shrink B, in place and never to zero, until the largest of |A||B| is just within bound."""
+    while (peak := largest_product(A, B)) > bound:
+        shrink = np.float32(0.99 * bound / peak)
+        for row in B:
+            row[:] = np.copysign(np.maximum(np.trunc(np.abs(row) * shrink), 1), row)
+    return B
+
+
+def _signed(rng: np.random.Generator, size: int, largest: int) -> NDArray[np.int64]:
+    """±1 … ±largest, no zeros."""
+    magnitude: NDArray[np.int64] = rng.integers(1, largest, size, endpoint=True)
+    sign: NDArray[np.int64] = rng.choice(np.array([-1, 1]), size)
+    return magnitude * sign
+
+
+def identity_rounds(shape: Shape, seed: int) -> list[NDArray[np.int64]]:
+    """For each round, the k that each row of A picks.
+
+    First k = 0 and K-1, then both sides of every multiple of 16 (a kernel's blocks end there), then
+    any others, until the rows of the rounds needed are full; at most MAX_ROUNDS.
+    """
+    M, K = shape.M, shape.K
+    edges = np.unique(np.concatenate([np.arange(15, K, 16), np.arange(16, K, 16)]))
+    ends = np.array(sorted({0, K - 1}))
+    edges = np.setdiff1d(edges, ends)
+    rng = _rng(seed, 0)
+    rest = np.setdiff1d(np.arange(K), np.concatenate([ends, edges]))
+    order = np.concatenate([ends, rng.permutation(edges), rng.permutation(rest)])
+    rounds = min(MAX_ROUNDS, -(-(ends.size + edges.size) // M))
+    return [np.resize(np.roll(order, -r * M), M) for r in range(rounds)]
+
+
+def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
+    """One-hot activations over a B that holds every class of value its format has."""
+    M, K = shape.M, shape.K
+
+    def activations() -> Iterator[F32]:
+        for picks in identity_rounds(shape, seed):
+            A = np.zeros((M, K), np.float32)
+            A[np.arange(M), picks] = 1.0
+            yield A
+
+    return Weights(_every_class(shape, path, seed), activations)
+
+
+def _every_class(shape: Shape, path: FastPath, seed: int) -> F32:
+    """Magnitudes log-uniform from 2^-14 to the format's largest, with the special values spread in:
+    zeros of both signs, ±1, the extremes, and (where B is packed) values between two neighbours."""
+    storage = FORMATS[path.b]
+    rounded_inside = "f16" in (path.products, path.accumulate, path.output)
+    largest = FORMATS["f16-packed"].max_finite if rounded_inside else storage.max_finite
+    top = np.log2(largest)
+    rng = _rng(seed, 1)
+    B = np.empty(shape.K * shape.N, np.float32)
+    for start in range(0, B.size, _DRAW):
+        part = B[start : start + _DRAW]
+        magnitude = np.minimum(np.exp2(rng.uniform(-14, top, part.size)), largest)
+        part[:] = magnitude * rng.choice(np.array([-1.0, 1.0]), part.size)
+    # 1 + 2^-11 is a tie between two f16 neighbours; 1 + 2^-11 + 2^-20 is just past it.
+    special = np.array(
+        [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            largest,
+            -largest,
+            2.0**-14,
+            -(2.0**-14),
+            1 + 2.0**-11,
+            -(1 + 2.0**-11 + 2.0**-20),
+            1 / 3,
+            2048.0,
+            2049.0,
+        ],
+        np.float32,
+    )
+    spots = rng.choice(B.size, size=min(B.size, special.size), replace=False)
+    B[spots] = special[: spots.size]
+    if rounded_inside:
+        # The path may round again inside, so its stored value must survive that unchanged.
+        B[:] = np.clip(B.astype(np.float16).astype(np.float32), -largest, largest)
+    return _no_subnormals(B).reshape(shape.K, shape.N)

@@ -1,0 +1,221 @@
+"""What a run produces: Metrics, Check, CaseResult, PathResult, Report. Plain frozen data.
+
+Everything a report prints is in here, so a renderer is one pure function of a Report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tinygate.adapters import AdapterInfo
+
+SCHEMA_VERSION = 1
+
+# The families that must all have run and passed before a path may be active for a class.
+ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
+
+
+class Status(StrEnum):
+    """A verdict. A result starts as ERROR "not run", so nothing is green by omission."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    SKIP = "SKIP"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The seed's numbers: F against R, all float64. `count` elements, pooled products included."""
+
+    mean_ref: float
+    max_abs: float
+    mean_rel: float
+    max_rel: float
+    count: int
+
+    @property
+    def max_abs_limit(self) -> float:
+        """1 % of mean |R|: the limit of max_abs and the floor of the relative error."""
+        return 0.01 * self.mean_ref
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: what was measured, against which limit, and the limit's reason.
+
+    `measured` and `limit` are None where the check is a yes or no. `reason` says what is wrong and
+    is empty on PASS.
+    """
+
+    name: str
+    status: Status
+    reason: str = ""
+    measured: float | None = None
+    limit: float | None = None
+    why: str = ""
+
+    @property
+    def budget(self) -> float | None:
+        """Share of the limit used up: 0.12 is "12% of budget"."""
+        if self.measured is None or self.limit is None:
+            return None
+        if self.limit == 0:
+            return 0.0 if self.measured == 0 else float("inf")
+        return self.measured / self.limit
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """One path x shape x family, judged.
+
+    exact            (wrong, total) for families compared exactly
+    runs, failed     fresh dispatches made, and how many of them failed
+    pooled           independently seeded products behind the metrics
+    line             the `[ops]` line a user reads
+    replay           the command that runs exactly this case again
+    """
+
+    path: str
+    shape: str
+    shape_class: str
+    family: str
+    seed: int
+    status: Status = Status.ERROR
+    reason: str = "not run"
+    hint: str = ""
+    metrics: Metrics | None = None
+    exact: tuple[int, int] | None = None
+    checks: tuple[Check, ...] = ()
+    runs: int = 0
+    failed: int = 0
+    pooled: int = 1
+    seconds: float | None = None
+    line: str = ""
+    replay: str = ""
+
+    @property
+    def id(self) -> str:
+        """`path/MxKxN/family`: what --list prints and -k matches; a named shape has its name."""
+        return f"{self.path}/{self.shape}/{self.family}"
+
+    @property
+    def budget(self) -> float | None:
+        """The worst share of a limit over this case's checks."""
+        return max((c.budget for c in self.checks if c.budget is not None), default=None)
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """One path over all its cases: one verdict, and for which shape classes it is active.
+
+    missing          what the adapter lacks; empty where the path is detected
+    state            "active", "rejected", "unavailable", "unverified", or a weaker word for a path
+                     that passed without all the activating families ("passes uniform")
+    deciding         the id of the case that decided, where one did
+    source_hash      SHA-256 over kernel, packer and constants: part of a verdict's identity
+    """
+
+    path: str
+    pill: str
+    status: Status
+    state: str
+    reason: str = ""
+    missing: str = ""
+    deciding: str = ""
+    active_classes: tuple[str, ...] = ()
+    source_hash: str = ""
+    cases: tuple[CaseResult, ...] = ()
+    line: str = ""
+
+    @property
+    def detected(self) -> bool:
+        """Whether the adapter has what the path requires. Says nothing about trust."""
+        return not self.missing
+
+    @property
+    def active(self) -> bool:
+        """Verified: every activating family ran on every shape asked for, and all passed."""
+        return self.state == "active"
+
+    @property
+    def budget(self) -> float | None:
+        """The worst share of a limit over all cases."""
+        return max((c.budget for c in self.cases if c.budget is not None), default=None)
+
+
+@dataclass(frozen=True)
+class AdapterTraits:
+    """What probes measured on an open device.
+
+    subgroup_size        lanes that really ran together; None where the adapter has no subgroups
+    f32_round_to_nearest whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
+    f16_round_to_nearest whether pack2x16float rounds to nearest (WGSL allows either neighbour)
+    f16_subnormals       whether pack2x16float and unpack2x16float keep f16 subnormals
+    """
+
+    subgroup_size: int | None = None
+    f32_round_to_nearest: bool = True
+    f16_round_to_nearest: bool = True
+    f16_subnormals: bool = True
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole run. `required` are the paths without whose PASS it is exit 3."""
+
+    version: str
+    engine: str
+    adapter: AdapterInfo | None
+    traits: AdapterTraits | None
+    seed: int
+    shapes: tuple[str, ...]
+    families: tuple[str, ...]
+    paths: tuple[PathResult, ...]
+    notes: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    interrupted: bool = False
+    started: str = ""
+    seconds: float | None = None
+    schema_version: int = field(default=SCHEMA_VERSION)
+
+    @property
+    def cases(self) -> tuple[CaseResult, ...]:
+        """Every case of every path, in the order they ran."""
+        return tuple(case for path in self.paths for case in path.cases)
+
+    @property
+    def active(self) -> tuple[PathResult, ...]:
+        """The paths that may be used."""
+        return tuple(path for path in self.paths if path.active)
+
+    @property
+    def status_line(self) -> str:
+        """The seed's status bar: `f16-storage matmul active`, joined by ` · `."""
+        active = " · ".join(f"{path.path} matmul active" for path in self.active)
+        return active or "no fast path active: everything runs f32"
+
+    @property
+    def exit_code(self) -> int:
+        """0 all passed and something ran, 1 a FAIL, 3 could not verify, 130 interrupted."""
+        if self.interrupted:
+            return 130
+        statuses = [path.status for path in self.paths]
+        if Status.FAIL in statuses:
+            return 1
+        if Status.ERROR in statuses or Status.PASS not in statuses:
+            return 3
+        passed = {path.path for path in self.paths if path.status is Status.PASS}
+        return 0 if passed >= set(self.required) else 3
+
+
+def worst(statuses: Iterable[Status]) -> Status:
+    """The verdict over several: FAIL before ERROR before PASS before SKIP; nothing is an ERROR.
+
+    SKIP weighs least because it neither fails nor counts as having run.
+    """
+    present = set(statuses)
+    order = (Status.FAIL, Status.ERROR, Status.PASS, Status.SKIP)
+    return next((status for status in order if status in present), Status.ERROR)

@@ -1,0 +1,138 @@
+"""The worker: a process of its own that owns the device and runs cases.
+
+It exists so that a driver that crashes, hangs or loses its device takes down this process and not
+the gate. It reads requests from standard input and answers on what was standard output, pickled:
+both ends are the same program, joined by a private pipe. A driver's own prints go to stderr.
+
+When the parent is gone standard input ends, and so does the worker, even inside a hung driver call.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tinygate.adapters import AdapterInfo, choose
+from tinygate.cases import Case
+from tinygate.errors import DeviceError, TinygateError
+from tinygate.results import AdapterTraits
+
+
+@dataclass(frozen=True)
+class ListAdapters:
+    """Ask for every adapter of an engine. Answer: Adapters."""
+
+    engine: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """Ask for a device. `features` are wanted where the adapter has them. Answer: Opened."""
+
+    engine: str
+    adapter: str | None
+    features: tuple[str, ...]
+    every_backend: bool
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Every adapter."""
+
+    adapters: tuple[AdapterInfo, ...]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The device that will run the cases, and what it really does."""
+
+    adapter: AdapterInfo
+    adapters: tuple[AdapterInfo, ...]
+    traits: AdapterTraits
+
+
+class Session:
+    """Answers requests, one at a time."""
+
+    def __init__(self) -> None:
+        self._harness: object = None
+        self._traits = AdapterTraits()
+
+    def answer(self, request: object) -> object:
+        """Do what is asked. A TinygateError is an answer like any other."""
+        try:
+            if isinstance(request, ListAdapters):
+                return self._list(request)
+            if isinstance(request, Open):
+                return self._open(request)
+            if isinstance(request, Case):
+                return self._run(request)
+        except TinygateError as error:
+            return error
+        except Exception as error:  # a fault of tinygate's own must not look like a verdict
+            return DeviceError(
+                f"internal error: {type(error).__name__}: {error}", "run with --debug and report it"
+            )
+        raise TypeError(f"not a request: {request!r}")
+
+    def _list(self, request: ListAdapters) -> Adapters:
+        from tinygate import engines
+
+        return Adapters(tuple(engines.load(request.engine, every_backend=True).adapters()))
+
+    def _open(self, request: Open) -> Opened:
+        from tinygate import engines, traits
+        from tinygate.harness import Harness
+        from tinygate.runner import Runner
+
+        engine = engines.load(request.engine, every_backend=request.every_backend)
+        adapters = engine.adapters()
+        chosen = choose(adapters, request.adapter)
+        features = [name for name in request.features if name in chosen.features]
+        runner = Runner(engine.open(chosen.index, features))
+        self._harness = Harness(runner)
+        self._traits = traits.probe(runner)
+        return Opened(chosen, tuple(adapters), self._traits)
+
+    def _run(self, case: Case) -> object:
+        from tinygate.harness import Harness
+        from tinygate.trial import run_case
+
+        assert isinstance(self._harness, Harness), "a case before the device was opened"
+        return run_case(self._harness, self._traits, case)
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answer requests until there are no more."""
+    waiting: queue.SimpleQueue[object] = queue.SimpleQueue()
+
+    def read() -> None:
+        while True:
+            try:
+                waiting.put(pickle.load(requests))
+            except EOFError:
+                os._exit(0)
+
+    threading.Thread(target=read, daemon=True).start()
+    session = Session()
+    while True:
+        pickle.dump(session.answer(waiting.get()), answers)
+        answers.flush()
+
+
+def main() -> None:
+    """Run as `python -m tinygate.worker`; not for people."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()
