@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from tinygate.cases import Case
 from tinygate.errors import DeviceError, NoAdapterError, TinygateError
+from tinygate.messages import Adapters, ListAdapters, Open, Opened
 from tinygate.results import CaseResult
-from tinygate.worker import Adapters, ListAdapters, Open, Opened
 
 T = TypeVar("T")
 

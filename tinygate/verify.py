@@ -15,12 +15,12 @@ from tinygate.cases import Case
 from tinygate.engines import DEFAULT_ENGINE
 from tinygate.errors import CannotVerifyError
 from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
+from tinygate.messages import Opened
 from tinygate.paths import FastPath
 from tinygate.results import CaseResult, PathResult, Report, Status
 from tinygate.shapes import Shape
 from tinygate.sources import source_hash
 from tinygate.supervisor import DEFAULT_TIMEOUT, Supervisor
-from tinygate.worker import Opened
 
 
 @dataclass(frozen=True)

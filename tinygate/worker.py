@@ -15,46 +15,13 @@ import queue
 import signal
 import sys
 import threading
-from dataclasses import dataclass
 from typing import BinaryIO
 
-from tinygate.adapters import AdapterInfo, choose
+from tinygate.adapters import choose
 from tinygate.cases import Case
 from tinygate.errors import DeviceError, TinygateError
+from tinygate.messages import Adapters, ListAdapters, Open, Opened
 from tinygate.results import AdapterTraits
-
-
-@dataclass(frozen=True)
-class ListAdapters:
-    """Ask for every adapter of an engine. Answer: Adapters."""
-
-    engine: str
-
-
-@dataclass(frozen=True)
-class Open:
-    """Ask for a device. `features` are wanted where the adapter has them. Answer: Opened."""
-
-    engine: str
-    adapter: str | None
-    features: tuple[str, ...]
-    every_backend: bool
-
-
-@dataclass(frozen=True)
-class Adapters:
-    """Every adapter."""
-
-    adapters: tuple[AdapterInfo, ...]
-
-
-@dataclass(frozen=True)
-class Opened:
-    """The device that will run the cases, and what it really does."""
-
-    adapter: AdapterInfo
-    adapters: tuple[AdapterInfo, ...]
-    traits: AdapterTraits
 
 
 class Session:

@@ -1,0 +1,43 @@
+"""What supervisor and worker say to each other.
+
+A Case is a request too; its answer is a CaseResult. Any answer may be a TinygateError instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinygate.adapters import AdapterInfo
+from tinygate.results import AdapterTraits
+
+
+@dataclass(frozen=True)
+class ListAdapters:
+    """Ask for every adapter of an engine. Answer: Adapters."""
+
+    engine: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """Ask for a device. `features` are wanted where the adapter has them. Answer: Opened."""
+
+    engine: str
+    adapter: str | None
+    features: tuple[str, ...]
+    every_backend: bool
+
+
+@dataclass(frozen=True)
+class Adapters:
+    """Every adapter."""
+
+    adapters: tuple[AdapterInfo, ...]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The device that will run the cases, and what it really does."""
+
+    adapter: AdapterInfo
+    adapters: tuple[AdapterInfo, ...]
+    traits: AdapterTraits
