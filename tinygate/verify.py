@@ -101,6 +101,28 @@ def run(plan: Plan, listener: Listener | None = None, worker: Supervisor | None 
         supervisor.close()
 
 
+def blank(plan: Plan) -> Report:
+    """The report of a plan of which nothing has run: every case ERROR "not run"."""
+    paths = []
+    for path in plan.paths:
+        if cases := [case.blank() for case in plan.cases(path)]:
+            paths.append(
+                gate.judge_path(path.name, path.pill, cases, source_hash=source_hash(path))
+            )
+    return Report(
+        version=__version__,
+        engine=plan.engine,
+        adapter=None,
+        traits=None,
+        seed=plan.seed,
+        shapes=tuple(shape.label for shape in dict.fromkeys(plan.shapes)),
+        families=plan.families,
+        paths=tuple(paths),
+        required=plan.required,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
 class _Run:
     """The state of one run."""
 
@@ -122,24 +144,18 @@ class _Run:
 
     def report(self) -> Report:
         started = time.monotonic()
-        stamp = datetime.now(UTC).isoformat(timespec="seconds")
+        outline = blank(self.plan)
         opened = self.worker.open()
         notes = adapters.notes(opened.adapters, opened.adapter)
         self.listener.opened(opened, notes)
         paths = tuple(self._path(path, opened) for path in self.plan.paths if self.cases[path.name])
-        return Report(
-            version=__version__,
-            engine=self.plan.engine,
+        return replace(
+            outline,
             adapter=opened.adapter,
             traits=opened.traits,
-            seed=self.plan.seed,
-            shapes=tuple(shape.label for shape in dict.fromkeys(self.plan.shapes)),
-            families=self.plan.families,
             paths=paths,
             notes=notes,
-            required=self.plan.required,
             interrupted=self.interrupted,
-            started=stamp,
             seconds=time.monotonic() - started,
         )
 

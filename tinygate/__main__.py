@@ -1,0 +1,90 @@
+"""The program: run a command, and turn whatever goes wrong into words and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from tinygate.errors import ConfigError, TinygateError
+
+# What typer raises for a command line it can't parse; it exports only a class further down.
+_BadCommandLine: type[Exception] = next(
+    c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
+)
+
+
+def main() -> None:
+    """Console entry point."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(args: Sequence[str]) -> int:
+    """Run a command line and return its exit code. Never raises but for a fault with --debug."""
+    debug = "--debug" in args
+    try:
+        return _dispatch(list(args))
+    except TinygateError as error:
+        if debug:
+            raise
+        _say(error.render())
+        return error.exit_code
+    except _BadCommandLine as error:
+        _say(f"tinygate: {_sentence(error)}\nhint: {_help_for(args)}")
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        _say("tinygate: interrupted")
+        return 130
+    except BrokenPipeError:
+        # Whoever read us has had enough. Python would complain once more while closing stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if debug:
+            raise
+        _say(
+            f"tinygate: internal error: {type(error).__name__}: {error}\n"
+            "hint: this is a fault in tinygate; run with --debug and report the traceback"
+        )
+        return 3
+
+
+def _dispatch(args: list[str]) -> int:
+    from tinygate.cli import app
+
+    result = app(args, prog_name="tinygate", standalone_mode=False, default_map=_configured(args))
+    return result if isinstance(result, int) else 0
+
+
+def _configured(args: Sequence[str]) -> dict[str, object]:
+    """Defaults from a configuration file. A broken one must not keep anybody from the help."""
+    from tinygate.config import defaults
+
+    try:
+        return defaults()
+    except ConfigError:
+        if "--help" in args or "--version" in args:
+            return {}
+        raise
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(getattr(error, "message", "") or error)
+    formatted = getattr(error, "format_message", None)
+    return str(formatted() if formatted else text).strip().rstrip(".")
+
+
+def _help_for(args: Sequence[str]) -> str:
+    commands = ("probe", "paths", "verify")
+    command = next((arg for arg in args if arg in commands), None)
+    return f"tinygate {command} --help" if command else "tinygate --help"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()
