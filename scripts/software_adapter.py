@@ -223,7 +223,7 @@ def prepare(python: str, wanted: str) -> None:
 
 
 def main() -> int:
-    """Exit code 0, or 1 after saying what failed."""
+    """Exit code 0, 1 after saying what failed, or 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("--python", default=sys.executable, help="the one tinygate is installed in")
     parser.add_argument("--driver", default=os.environ.get(OVERRIDE, ""), help="use this driver")
@@ -238,6 +238,9 @@ def main() -> int:
         trouble = SetupError(str(error), f"check the space and the permissions of {FOLDER}")
         print(trouble.render(), file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; run it again to go on", file=sys.stderr)
+        return 130
     return 0
 
 

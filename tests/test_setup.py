@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,78 @@ def test_environment_keeps_what_the_user_had(
     )
 
     assert shell.stdout.splitlines() == ["/a b/icd.json", "/a b/icd.json", library_path, runtime]
+
+
+class FakeApt:
+    """Resolves to one new package and two upgrades; unpacking leaves a driver's files."""
+
+    def __init__(self, debian: Any, fill: Callable[[], object]) -> None:
+        self.debian = debian
+        self.fill = fill
+        self.unpacked: list[list[str]] = []
+
+    def resolve(self, names: tuple[str, ...]) -> Any:
+        assert names == ("libvulkan1", "mesa-vulkan-drivers")
+        return [
+            self.debian.Package("libc6", "2.41", upgrade=True),
+            self.debian.Package("libdrm2", "2.4.124", upgrade=True),
+            self.debian.Package("mesa-vulkan-drivers", "25.0", upgrade=False),
+        ]
+
+    def unpack(self, names: list[str], root: Path) -> None:
+        self.unpacked.append(names)
+        if len(self.unpacked) == 1:
+            self.fill()
+
+
+@pytest.mark.parametrize(
+    ("missing", "taken", "complaint"),
+    [
+        ([[]], [["libvulkan1", "mesa-vulkan-drivers=25.0"]], None),
+        (
+            [["libdrm.so.2"], []],
+            [["libvulkan1", "mesa-vulkan-drivers=25.0"], ["libdrm2=2.4.124"]],
+            None,
+        ),
+        (
+            [["GLIBC_2.41"], ["GLIBC_2.41"]],
+            [["libvulkan1", "mesa-vulkan-drivers=25.0"], ["libdrm2=2.4.124"]],
+            "GLIBC_2.41",
+        ),
+    ],
+    ids=["complete", "needs an upgrade", "needs another C library"],
+)
+def test_upgrades_are_taken_only_where_the_driver_needs_them(
+    adapter: Any,
+    debian: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: list[list[str]],
+    taken: list[list[str]],
+    complaint: str | None,
+) -> None:
+    work = tmp_path / "lavapipe" / "work"
+
+    def fill() -> None:
+        unpacked(adapter, tmp_path / "source")
+        (tmp_path / "source/lavapipe/root").rename(work / "root")
+
+    apt = FakeApt(debian, fill)
+    answers = iter(missing)
+    monkeypatch.setattr(adapter, "PrivateApt", lambda folder: apt)
+    monkeypatch.setattr(adapter, "unresolved", lambda libraries, root: next(answers))
+    monkeypatch.setattr(shutil, "which", lambda tool: tool)
+    ready = tmp_path / "lavapipe" / "ready"
+
+    if complaint is None:
+        adapter.fetch(adapter.DRIVERS["lavapipe"], tmp_path / "lavapipe")
+        assert ready.is_file()
+        assert not work.exists()
+    else:
+        with pytest.raises(adapter.SetupError, match=complaint):
+            adapter.fetch(adapter.DRIVERS["lavapipe"], tmp_path / "lavapipe")
+        assert not ready.exists()
+    assert apt.unpacked == taken
 
 
 def test_own_adapter_means_no_software_one(
