@@ -1,0 +1,208 @@
+"""Text for a terminal or a pipe, in pieces for streaming, and `render`, which is their sum.
+
+`[ops]` lines are copied: never wrapped, coloured or read as markup. Only the pill table is laid
+out, by rich on a terminal (`width` columns) and in plain aligned columns in a pipe (`width` None).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.box import SIMPLE
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tinygate.adapters import AdapterInfo
+from tinygate.report.clean import clean
+from tinygate.report.wording import (
+    MAX_PROBLEMS,
+    PILL_COLUMNS,
+    PillRow,
+    check_words,
+    identity,
+    pill_rows,
+    problems,
+)
+from tinygate.results import AdapterTraits, CaseResult, PathResult, Report, Status
+
+QUIET, NORMAL, VERBOSE = -1, 0, 1
+
+# What the gate and state columns need together before their words are broken in the middle.
+_ROOM = 24
+
+_SGR = {Status.PASS: "32", Status.FAIL: "1;31", Status.ERROR: "1;33", Status.SKIP: "2"}
+_STYLE = {
+    Status.PASS: "green",
+    Status.FAIL: "bold red",
+    Status.ERROR: "bold yellow",
+    Status.SKIP: "dim",
+}
+
+
+def header(
+    version: str, engine: str, adapter: AdapterInfo | None, traits: AdapterTraits | None
+) -> str:
+    """The first line: tinygate's version and what it runs on."""
+    return f"tinygate {clean(version)} · {identity(engine, adapter, traits)}\n"
+
+
+def notes(texts: Iterable[str]) -> str:
+    """One line per note. A command line that streams may send these to stderr."""
+    return "".join(f"note: {clean(text)}\n" for text in texts)
+
+
+def case(result: CaseResult, *, color: bool = False, verbosity: int = NORMAL) -> str:
+    """The case's `[ops]` line as it is; with VERBOSE every check below it."""
+    if verbosity <= QUIET:
+        return ""
+    lines = [clean(result.line)] if result.line else [_without_line(result)]
+    if verbosity >= VERBOSE:
+        for check in result.checks:
+            name, rest = check_words(check)
+            lines.append(f"    {name}: {_word(check.status, color)}{rest}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def path(result: PathResult) -> str:
+    """The path's verdict line, after its cases."""
+    return f"{clean(result.line)}\n" if result.line else ""
+
+
+def pills(report: Report, *, color: bool = False, width: int | None = None) -> str:
+    """The pill table: one row per path. Text is wrapped on a terminal and never cut."""
+    rows = pill_rows(report)
+    if not rows:
+        return ""
+    if width is None:
+        return _columns(rows, color)
+    widths = _fit(rows, width)
+    return _stacked(rows, color) if widths is None else _table(rows, color, widths)
+
+
+def status(report: Report) -> str:
+    """The status line: which paths are active."""
+    return f"{clean(report.status_line)}\n"
+
+
+def failures(report: Report, *, color: bool = False) -> str:
+    """What failed or could not be verified, at most ten times, each with how to run it again."""
+    found = problems(report)
+    if not found:
+        return ""
+    shown = found[:MAX_PROBLEMS]
+    lines = [f"Failures ({len(shown)} of {len(found)}):" if found != shown else "Failures:"]
+    for problem in shown:
+        lines.append(f"  {_word(problem.status, color)} {problem.where}: {problem.reason}")
+        lines += [f"    hint: {problem.hint}"] * bool(problem.hint)
+        lines += [f"    replay: {problem.replay}"] * bool(problem.replay)
+    if len(found) > len(shown):
+        lines.append(f"  and {len(found) - len(shown)} more")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def tail(
+    report: Report, *, color: bool = False, width: int | None = None, verbosity: int = NORMAL
+) -> str:
+    """What follows the last path: pill table, status line, failures."""
+    parts = (
+        pills(report, color=color, width=width),
+        status(report) if verbosity > QUIET else "",
+        failures(report, color=color),
+    )
+    return "".join(f"\n{part}" for part in parts if part)
+
+
+def render(
+    report: Report, *, color: bool = False, width: int | None = None, verbosity: int = NORMAL
+) -> str:
+    """The whole report. `width` None is a pipe; a number is a terminal of that many columns."""
+    parts = []
+    if verbosity > QUIET:
+        parts.append(header(report.version, report.engine, report.adapter, report.traits))
+        parts.append(notes(report.notes))
+    for result in report.paths:
+        parts += [case(one, color=color, verbosity=verbosity) for one in result.cases]
+        parts.append(path(result))
+    parts.append(tail(report, color=color, width=width, verbosity=verbosity))
+    return "".join(parts).lstrip("\n")
+
+
+def _without_line(result: CaseResult) -> str:
+    """A case that was never run has no line of its own, and must not vanish for that."""
+    return clean(f"{result.status.value} {result.id}: {result.reason}")
+
+
+def _word(verdict: Status, color: bool) -> str:
+    """PASS, FAIL, SKIP or ERROR, coloured where asked."""
+    return f"\x1b[{_SGR[verdict]}m{verdict.value}\x1b[0m" if color else verdict.value
+
+
+def _columns(rows: list[PillRow], color: bool) -> str:
+    """Aligned columns without borders, two spaces apart, so that grep and awk can read them."""
+    table = [PILL_COLUMNS, *(row.cells for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for cells, row in zip(table, [None, *rows], strict=True):
+        padded = [
+            cell + " " * (wide - cell_len(cell)) for cell, wide in zip(cells, widths, strict=True)
+        ]
+        line = "  ".join(padded).rstrip()
+        if color and row is not None:
+            start = len("  ".join(padded[:3])) + 2
+            word = row.status.value
+            line = line[:start] + _word(row.status, color) + line[start + len(word) :]
+        lines.append(line)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _stacked(rows: list[PillRow], color: bool) -> str:
+    """One line per field, for a terminal too narrow for six columns."""
+    lines = []
+    for row in rows:
+        gate = _word(row.status, color) + row.gate[len(row.status.value) :]
+        lines.append(row.pill)
+        fields = (row.path, row.detected, gate, row.speed_up, row.state)
+        names = PILL_COLUMNS[1:]
+        lines += [f"  {name:9} {value}" for name, value in zip(names, fields, strict=True)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _fit(rows: list[PillRow], width: int) -> list[int] | None:
+    """A width per column, or None where six columns do not fit next to each other.
+
+    Names stay whole; a pill may break between words, and gate and state share what is left.
+    """
+    columns = list(zip(PILL_COLUMNS, *(row.cells for row in rows), strict=True))
+    full = [max(map(cell_len, column)) for column in columns]
+    gaps = 2 * (len(full) - 1)
+    for pill in (full[0], max(cell_len(word) for text in columns[0] for word in text.split())):
+        room = width - gaps - pill - sum(full[i] for i in (1, 2, 4))
+        if room >= min(_ROOM, full[3] + full[5]):
+            gate = min(full[3], max(room * 2 // 5, room - full[5]))
+            return [pill, full[1], full[2], gate, full[4], min(full[5], room - gate)]
+    return None
+
+
+def _table(rows: list[PillRow], color: bool, widths: list[int]) -> str:
+    """rich's table. Cells are Text, so that nothing in them is read as markup or an emoji code."""
+    table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for name, wide in zip(PILL_COLUMNS, widths, strict=True):
+        table.add_column(name, overflow="fold", width=wide)
+    for row in rows:
+        cells = [Text(cell) for cell in row.cells]
+        cells[PILL_COLUMNS.index("gate")].stylize(_STYLE[row.status], 0, len(row.status.value))
+        table.add_row(*cells)
+    out = io.StringIO()
+    # An empty environment: colour and width are the caller's decision, not this module's.
+    Console(
+        file=out,
+        width=sum(widths) + 2 * len(widths),
+        force_terminal=color,
+        color_system="standard" if color else None,
+        legacy_windows=False,
+        _environ={},
+    ).print(table)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())
