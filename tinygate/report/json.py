@@ -1,0 +1,198 @@
+"""JSON: everything a report holds, for machines. The schema lies beside this file.
+
+Units are SI. null means "not measured". A measured value that is not finite is a string, "NaN",
+"Infinity" or "-Infinity", because JSON has no token for it and null would hide it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from tinygate.adapters import AdapterInfo
+from tinygate.report.clean import clean
+from tinygate.results import AdapterTraits, CaseResult, Check, Metrics, PathResult, Report
+
+Object = dict[str, Any]
+
+
+def render(report: Report) -> str:
+    """The report as one JSON object, in ASCII so that no encoding on the way can break it."""
+    return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
+
+
+def document(report: Report) -> Object:
+    """The report as plain dictionaries and lists, as `schema.json` describes them."""
+    return {
+        "schema_version": report.schema_version,
+        "tinygate": clean(report.version),
+        "engine": _engine(report),
+        "adapter": _adapter(report.adapter),
+        "traits": _traits(report.traits),
+        "started": clean(report.started) or None,
+        "seconds": number(report.seconds),
+        "seed": report.seed,
+        "shapes": _texts(report.shapes),
+        "families": _texts(report.families),
+        "required": _texts(report.required),
+        "notes": _texts(report.notes),
+        "interrupted": report.interrupted,
+        "exit_code": report.exit_code,
+        "status_line": clean(report.status_line),
+        "paths": [_path(path, report) for path in report.paths],
+    }
+
+
+def number(value: float | None) -> float | str | None:
+    """A float as strict JSON can hold it."""
+    if value is None or math.isfinite(value):
+        # float() because a numpy scalar is not a number to the json module.
+        return None if value is None else float(value)
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"
+
+
+def _texts(values: tuple[str, ...]) -> list[str]:
+    return [clean(value) for value in values]
+
+
+def _engine(report: Report) -> Object:
+    version = clean(report.adapter.engine_version) if report.adapter else None
+    return {"name": clean(report.engine), "version": version}
+
+
+def _adapter(adapter: AdapterInfo | None) -> Object | None:
+    if adapter is None:
+        return None
+    limits = adapter.limits
+    return {
+        "index": adapter.index,
+        "name": clean(adapter.name),
+        "kind": adapter.kind,
+        "backend": clean(adapter.backend),
+        "driver": clean(adapter.driver),
+        "features": _texts(adapter.features),
+        "subgroup_min": adapter.subgroup_min,
+        "subgroup_max": adapter.subgroup_max,
+        "limits": {
+            "max_buffer_size": limits.max_buffer_size,
+            "max_storage_buffer_binding_size": limits.max_storage_buffer_binding_size,
+            "max_compute_workgroups_per_dimension": limits.max_compute_workgroups_per_dimension,
+            "max_compute_invocations_per_workgroup": limits.max_compute_invocations_per_workgroup,
+            "max_compute_workgroup_storage_size": limits.max_compute_workgroup_storage_size,
+            "min_storage_buffer_offset_alignment": limits.min_storage_buffer_offset_alignment,
+        },
+    }
+
+
+def _traits(traits: AdapterTraits | None) -> Object | None:
+    if traits is None:
+        return None
+    return {
+        "subgroup_size": traits.subgroup_size,
+        "f32_round_to_nearest": traits.f32_round_to_nearest,
+        "f16_round_to_nearest": traits.f16_round_to_nearest,
+        "f16_subnormals": traits.f16_subnormals,
+    }
+
+
+def _path(path: PathResult, report: Report) -> Object:
+    return {
+        "path": clean(path.path),
+        "pill": clean(path.pill),
+        "status": path.status.value,
+        "state": clean(path.state),
+        "reason": clean(path.reason) or None,
+        "detected": path.detected,
+        "missing": clean(path.missing) or None,
+        "active": path.active,
+        "active_classes": _texts(path.active_classes),
+        "deciding": clean(path.deciding) or None,
+        "source_hash": path.source_hash or None,
+        "budget": number(path.budget),
+        "speed_up": None,
+        "line": clean(path.line) or None,
+        "identity": _identity(path, report),
+        "cases": [_case(case) for case in path.cases],
+    }
+
+
+def _identity(path: PathResult, report: Report) -> Object:
+    """What the verdict belongs to: change one of these and a stored verdict is void.
+
+    A limit is identified by the check's name and its rule; its value depends on the shape and the
+    data, and stands with each case.
+    """
+    adapter, traits = report.adapter, report.traits
+    limits: dict[str, list[str]] = {}
+    for check in (check for case in path.cases for check in case.checks):
+        rules = limits.setdefault(clean(check.name), [])
+        if check.why and clean(check.why) not in rules:
+            rules.append(clean(check.why))
+    return {
+        "engine": _engine(report),
+        "adapter": clean(adapter.name) if adapter else None,
+        "driver": clean(adapter.driver) if adapter else None,
+        "backend": clean(adapter.backend) if adapter else None,
+        "subgroup_size": traits.subgroup_size if traits else None,
+        "source_hash": path.source_hash or None,
+        "shape_classes": list(dict.fromkeys(clean(case.shape_class) for case in path.cases)),
+        "families": list(dict.fromkeys(clean(case.family) for case in path.cases)),
+        "seed": report.seed,
+        "limits": limits,
+    }
+
+
+def _case(case: CaseResult) -> Object:
+    return {
+        "id": clean(case.id),
+        "path": clean(case.path),
+        "shape": clean(case.shape),
+        "shape_class": clean(case.shape_class),
+        "family": clean(case.family),
+        "seed": case.seed,
+        "status": case.status.value,
+        "reason": clean(case.reason) or None,
+        "hint": clean(case.hint) or None,
+        "metrics": _metrics(case.metrics, case.checks),
+        "predicted": None,
+        "exact": None if case.exact is None else {"wrong": case.exact[0], "total": case.exact[1]},
+        "checks": [_check(check) for check in case.checks],
+        "budget": number(case.budget),
+        "runs": case.runs,
+        "failed": case.failed,
+        "pooled": case.pooled,
+        "seconds": number(case.seconds),
+        "speed_up": None,
+        "line": clean(case.line) or None,
+        "replay": clean(case.replay) or None,
+    }
+
+
+def _metrics(metrics: Metrics | None, checks: tuple[Check, ...]) -> Object | None:
+    if metrics is None:
+        return None
+    return {
+        "mean_ref": number(metrics.mean_ref),
+        "max_abs": number(metrics.max_abs),
+        "max_abs_limit": number(metrics.max_abs_limit),
+        "mean_rel": number(metrics.mean_rel),
+        # The limit that was applied, so that it can't drift from the one that is printed.
+        "mean_rel_limit": number(next((c.limit for c in checks if c.name == "mean_rel"), None)),
+        "max_rel": number(metrics.max_rel),
+        "count": metrics.count,
+    }
+
+
+def _check(check: Check) -> Object:
+    return {
+        "name": clean(check.name),
+        "status": check.status.value,
+        "measured": number(check.measured),
+        "limit": number(check.limit),
+        "budget": number(check.budget),
+        "why": clean(check.why) or None,
+        "reason": clean(check.reason) or None,
+    }
