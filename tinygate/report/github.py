@@ -1,0 +1,55 @@
+"""GitHub Actions: the gate lines for the log, then annotations; and a step summary.
+
+The caller appends `summary` to the file that GITHUB_STEP_SUMMARY names.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tinygate.report import markdown
+from tinygate.report.clean import clean
+from tinygate.report.wording import identity, problems
+from tinygate.results import Report
+
+
+def render(report: Report) -> str:
+    """`[ops]` lines as they are, a warning per note, an error per failure, the status line."""
+    on = identity(report.engine, report.adapter, report.traits)
+    lines = [inert(f"tinygate {report.version} · {on}")]
+    for path in report.paths:
+        lines += [inert(case.line) for case in path.cases if case.line]
+        lines += [inert(path.line)] * bool(path.line)
+    lines += [command("warning", "tinygate", note) for note in report.notes]
+    for problem in problems(report):
+        parts = [problem.reason]
+        parts += [f"hint: {problem.hint}"] * bool(problem.hint)
+        parts += [f"replay: {problem.replay}"] * bool(problem.replay)
+        title = f"tinygate {problem.status.value}: {problem.where}"
+        lines.append(command("error", title, *parts))
+    lines.append(inert(report.status_line))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def summary(report: Report) -> str:
+    """The pill table, status line and failures as Markdown; without the gate lines, because a
+    step summary is limited to 1 MiB."""
+    return markdown.summary(report)
+
+
+def command(name: str, title: str, *lines: str) -> str:
+    """A workflow command. Its message may have several lines."""
+    return f"::{name} title={_property(clean(title))}::{_data(chr(10).join(map(clean, lines)))}"
+
+
+def inert(text: str) -> str:
+    """A line that the runner will not take for a workflow command, in either syntax."""
+    return re.sub(r"^\s*::", ": :", clean(text)).replace("##[", "# #[")
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,91 @@
+"""Markdown: the pill table, and every gate line in a code block. For pull requests and wikis."""
+
+from __future__ import annotations
+
+import re
+
+from tinygate.report.clean import clean
+from tinygate.report.wording import (
+    MAX_PROBLEMS,
+    PILL_COLUMNS,
+    Problem,
+    identity,
+    pill_rows,
+    problems,
+)
+from tinygate.results import Report
+
+# Everything that starts a construct inside a line: emphasis, code, links, cells, HTML, maths.
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$#!])")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def render(report: Report) -> str:
+    """The whole report: identity, notes, pill table, status line, failures, gate lines."""
+    blocks = [*_summary(report), *_lines(report)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def summary(report: Report) -> str:
+    """The report without its gate lines."""
+    return "\n\n".join(_summary(report)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, in a table cell too."""
+    plain = re.sub("[&<>]", lambda match: _HTML[match[0]], clean(text))
+    return _SPECIAL.sub(r"\\\1", plain)
+
+
+def _summary(report: Report) -> list[str]:
+    blocks = [
+        f"## tinygate {escape(report.version)}",
+        escape(identity(report.engine, report.adapter, report.traits)),
+    ]
+    if report.notes:
+        blocks.append("\n".join(f"- note: {escape(note)}" for note in report.notes))
+    rows = pill_rows(report)
+    if rows:
+        table = [PILL_COLUMNS, tuple("---" for _ in PILL_COLUMNS)]
+        table += [tuple(escape(cell) for cell in row.cells) for row in rows]
+        blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in table))
+    blocks.append(f"**{escape(report.status_line)}**")
+    found = problems(report)
+    if found:
+        items = [_item(problem) for problem in found[:MAX_PROBLEMS]]
+        if len(found) > MAX_PROBLEMS:
+            items.append(f"- and {len(found) - MAX_PROBLEMS} more")
+        blocks += ["### Failures", "\n".join(items)]
+    return blocks
+
+
+def _item(problem: Problem) -> str:
+    text = f"- **{problem.status.value}** {escape(problem.where)}: {escape(problem.reason)}"
+    if problem.hint:
+        text += f"<br>hint: {escape(problem.hint)}"
+    if problem.replay:
+        text += f"<br>replay: {_code(problem.replay)}"
+    return text
+
+
+def _lines(report: Report) -> list[str]:
+    lines = []
+    for path in report.paths:
+        lines += [
+            case.line or f"{case.status.value} {case.id}: {case.reason}" for case in path.cases
+        ]
+        lines += [path.line] * bool(path.line)
+    text = "\n".join(map(clean, lines))
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
+
+
+def _code(text: str) -> str:
+    """A code span, whatever backticks are in the text."""
+    ticks = "`" * (_longest_run(text) + 1)
+    pad = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
