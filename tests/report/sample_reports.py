@@ -1,0 +1,175 @@
+"""Reports of every kind, made without a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tinygate.adapters import AdapterInfo, Limits
+from tinygate.results import (
+    AdapterTraits,
+    CaseResult,
+    Check,
+    Metrics,
+    PathResult,
+    Report,
+    Status,
+    worst,
+)
+
+# An escape sequence, an OSC title, markup, emoji, bidi override, CSI in 8 bits, a lone surrogate.
+HOSTILE = (
+    "\x1b[31mred\x1b[0m \x1b]0;title\x07[bold]bold[/] :skull: 🐛👩‍🔬 \u202eFLAP\u202c \x9b2J"
+    '\udc80 a|b `c` <b>&amp;</b> ::error::x ##[error]y %0A "q"\r\nsecond line\x00\x08\x7f\ufffe'
+)
+LINE = (
+    "[ops] f16-storage gate: mean|ref|=1.22e-1, max_abs=1.33e-4 (limit 1.22e-3), "
+    "mean_rel=0.075% (limit 0.500%), max_rel=5.40% — "
+)
+
+ADAPTER = AdapterInfo(
+    engine="native",
+    engine_version="0.32.0",
+    index=0,
+    name="llvmpipe (LLVM 19.1.7, 256 bits)",
+    kind="CPU",
+    backend="Vulkan",
+    driver="Mesa 25.0.7",
+    features=("subgroups",),
+    limits=Limits(1 << 31, 1 << 30, 65535, 1024, 32768, 256),
+    subgroup_min=4,
+    subgroup_max=128,
+)
+
+
+def case(
+    status: Status = Status.PASS,
+    family: str = "uniform",
+    path: str = "f16-storage",
+    reason: str = "",
+    shape: str = "64x128x128",
+) -> CaseResult:
+    """A case with its checks, as the gate would make it."""
+    ran = status in (Status.PASS, Status.FAIL)
+    max_abs = 1.33e-4 if status is Status.PASS else 1.61e-3
+    why = "the seed's: 1% of mean|ref|"
+    checks = (
+        Check("finite", Status.PASS, why="decided by bit pattern"),
+        Check("max_abs", status, reason, max_abs, 1.22e-3, why),
+        Check("mean_rel", Status.PASS, "", 7.5e-4, 0.005, "the seed's: 0.5%"),
+    )
+    return CaseResult(
+        path=path,
+        shape=shape,
+        shape_class="matmul/K128",
+        family=family,
+        seed=12345,
+        status=status,
+        reason=reason,
+        metrics=Metrics(0.122, max_abs, 7.5e-4, 0.054, 8192) if ran else None,
+        checks=checks if ran else (),
+        runs=2 if ran else 0,
+        failed=2 if status is Status.FAIL else 0,
+        seconds=0.25,
+        line=f"{LINE}{status.value}{': ' + reason if reason else ''} · {shape} {family}",
+        replay=f"tinygate verify --shape {shape} --path {path} --inputs {family} --seed 12345",
+    )
+
+
+def path(*cases: CaseResult, name: str = "f16-storage", missing: str = "") -> PathResult:
+    """A path over cases; without any and with `missing`, an unavailable one."""
+    status = Status.SKIP if missing else worst(one.status for one in cases)
+    states = {Status.PASS: "active", Status.FAIL: "rejected", Status.SKIP: "unavailable"}
+    decided = next((one for one in cases if one.status is status is not Status.PASS), None)
+    return PathResult(
+        path=name,
+        pill=name.replace("-", " "),
+        status=status,
+        state=states.get(status, "unverified"),
+        reason=decided.reason if decided else missing,
+        missing=missing,
+        deciding=decided.id if decided else "",
+        active_classes=("matmul/K128",) if status is Status.PASS else (),
+        source_hash="ab" * 32,
+        cases=cases,
+        line=f"[ops] {name} gate verdict: {status.value} — {missing or 'so it is'}",
+    )
+
+
+def report(*paths: PathResult) -> Report:
+    """A run over paths."""
+    return Report(
+        version="0.1.0",
+        engine="native",
+        adapter=ADAPTER,
+        traits=AdapterTraits(subgroup_size=8),
+        seed=12345,
+        shapes=("64x128x128",),
+        families=("uniform", "positive"),
+        paths=paths,
+        notes=("llvmpipe is a CPU adapter: its verdicts say nothing about a GPU",),
+        started="2026-05-01T12:00:00+00:00",
+        seconds=1.5,
+    )
+
+
+def hostile() -> Report:
+    """Every text that can come from outside is hostile."""
+    bad = replace(
+        case(Status.FAIL, reason=HOSTILE),
+        path=HOSTILE,
+        shape_class=HOSTILE,
+        hint=HOSTILE,
+        line=f"[ops] {HOSTILE}",
+        replay=f"tinygate verify --path {HOSTILE}",
+        checks=(Check(HOSTILE, Status.FAIL, HOSTILE, float("nan"), 0.0, HOSTILE),),
+        metrics=Metrics(float("nan"), float("inf"), float("-inf"), 1e300, 1),
+    )
+    judged = replace(path(bad), path=HOSTILE, pill=HOSTILE, state=HOSTILE, line=f"[ops] {HOSTILE}")
+    absent = replace(path(missing=HOSTILE), pill="x" * 400)
+    return replace(
+        report(judged, absent),
+        engine=HOSTILE,
+        version=HOSTILE,
+        started=HOSTILE,
+        notes=(HOSTILE,),
+        required=(HOSTILE,),
+        adapter=replace(ADAPTER, name=HOSTILE, driver="d" * 5000, backend=HOSTILE),
+    )
+
+
+PASSING = report(path(case(), case(family="positive")))
+FAILING = report(
+    path(case(), case(Status.FAIL, "positive", reason="max_abs over limit")),
+    path(missing="shader-f16", name="f16-compute"),
+)
+ERRORING = report(path(case(Status.ERROR, reason="device lost")))
+SKIPPING = report(path(missing="shader-f16", name="f16-compute"))
+MANY = report(path(*(case(Status.FAIL, f"family{i}", reason="wrong") for i in range(23))))
+INTERRUPTED = replace(
+    report(
+        path(
+            case(Status.FAIL, reason="wrong"),
+            *(case(Status.ERROR, f"family{i}", reason="not run: interrupted") for i in range(20)),
+        )
+    ),
+    interrupted=True,
+)
+EMPTY = replace(report(), adapter=None, traits=None, notes=(), started="", seconds=None)
+BARE = report(replace(path(), status=Status.ERROR, reason="shader error: line 3"))
+REQUIRED = replace(
+    report(path(case()), path(missing="shader-f16", name="f16-compute")),
+    required=("f16-compute", "nowhere"),
+)
+
+ALL = {
+    "passing": PASSING,
+    "failing": FAILING,
+    "erroring": ERRORING,
+    "skipping": SKIPPING,
+    "many": MANY,
+    "interrupted": INTERRUPTED,
+    "empty": EMPTY,
+    "bare": BARE,
+    "required": REQUIRED,
+    "hostile": hostile(),
+}

@@ -1,0 +1,183 @@
+"""Text: verbatim gate lines, a table that is readable and complete at every width."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from sample_reports import (
+    ADAPTER,
+    ALL,
+    EMPTY,
+    FAILING,
+    INTERRUPTED,
+    MANY,
+    PASSING,
+    REQUIRED,
+    SKIPPING,
+    case,
+    path,
+    report,
+)
+
+from tinygate.report import console
+from tinygate.report.wording import PILL_COLUMNS, gate, percent, state
+from tinygate.results import AdapterTraits, Report, Status
+
+WIDTHS = [None, 20, 40, 64, 80, 100, 200]
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_first_line_is_the_identity() -> None:
+    assert console.render(PASSING).splitlines()[0] == (
+        "tinygate 0.1.0 · native 0.32.0 · llvmpipe (LLVM 19.1.7, 256 bits) (CPU) · "
+        "driver Mesa 25.0.7 · Vulkan · subgroup 8 (4 to 128 advertised)"
+    )
+    assert "no adapter" in console.render(EMPTY).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("size", "low", "high", "expected"),
+    [
+        (8, 8, 8, "subgroup 8 (8 advertised)"),
+        (32, None, None, "subgroup 32"),
+        (None, 4, 128, "subgroup not measured (4 to 128 advertised)"),
+        (None, None, None, "no subgroups"),
+    ],
+)
+def test_subgroup(size: int | None, low: int | None, high: int | None, expected: str) -> None:
+    adapter = replace(ADAPTER, subgroup_min=low, subgroup_max=high)
+    line = console.header("0", "native", adapter, AdapterTraits(subgroup_size=size))
+    assert line.endswith(f" · {expected}\n")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("color", [False, True])
+def test_ops_lines_are_verbatim_at_any_width(width: int | None, color: bool) -> None:
+    odd = replace(case(), line="[ops] [red]p[/red] :skull: \\[x] 日本 gate: PASS")
+    sample = report(path(odd, *PASSING.cases))
+    lines = console.render(sample, width=width, color=color, verbosity=1).splitlines()
+    for line in [*(one.line for one in sample.cases), sample.paths[0].line]:
+        assert line in lines
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("sample", ALL.values(), ids=ALL)
+def test_no_ansi_unless_asked_and_colour_changes_no_text(sample: Report, width: int | None) -> None:
+    plain = console.render(sample, width=width)
+    assert "\x1b" not in plain
+    coloured = ANSI.sub("", console.render(sample, width=width, color=True)).splitlines()
+    assert [line.rstrip() for line in coloured] == [line.rstrip() for line in plain.splitlines()]
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_table_fits_and_nothing_is_cut(width: int) -> None:
+    reason = "max_abs over limit at [17,0], rows 16 to 31, columns 0 to 127 of 64x128x128 positive"
+    sample = report(
+        path(case(), name="f16-storage"),
+        path(case(Status.FAIL, reason=reason), name="f16-accumulate"),
+        path(missing="shader-f16, subgroups", name="subgroup-matrix"),
+    )
+    table = console.pills(sample, width=width)
+    assert max(map(len, table.splitlines())) <= width
+    assert "…" not in table
+    assert table.splitlines()[0].split() == list(PILL_COLUMNS)
+    for word in f"f16-accumulate subgroup-matrix unavailable (shader-f16, {reason}".split():
+        assert word in table
+
+
+@pytest.mark.parametrize("width", [1, 20, 40, 60])
+def test_a_narrow_terminal_gets_one_field_per_line(width: int) -> None:
+    table = console.pills(FAILING, width=width)
+    assert "  state     rejected (max_abs over limit)\n" in table
+    assert "  detected  no\n" in table
+
+
+def test_a_pipe_gets_columns_that_line_up() -> None:
+    rows = console.pills(FAILING).splitlines()
+    assert [row.index(word) for row, word in zip(rows, ["gate", "FAIL", "SKIP"], strict=True)] == (
+        [rows[0].index("gate")] * 3
+    )
+    assert not re.search("[│┃|─━]", "".join(rows))
+    assert rows[1].endswith("rejected (max_abs over limit)")
+    assert rows[2].endswith("unavailable (shader-f16)")
+
+
+def test_the_pieces_add_up_to_the_whole() -> None:
+    for sample in ALL.values():
+        pieces = console.header(sample.version, sample.engine, sample.adapter, sample.traits)
+        pieces += console.notes(sample.notes)
+        for one in sample.paths:
+            pieces += "".join(map(console.case, one.cases)) + console.path(one)
+        assert pieces + console.tail(sample) == console.render(sample)
+
+
+def test_verbose_lists_every_check() -> None:
+    text = console.render(PASSING, verbosity=console.VERBOSE)
+    assert (
+        "    max_abs: PASS, measured 1.330e-04, limit 1.220e-03, 11% of budget — "
+        "the seed's: 1% of mean|ref|\n"
+    ) in text
+    assert "    finite: PASS — decided by bit pattern\n" in text
+
+
+def test_quiet_keeps_pills_verdicts_and_failures_only() -> None:
+    lines = console.render(FAILING, verbosity=console.QUIET).splitlines()
+    assert lines[:2] == [one.line for one in FAILING.paths]
+    assert not any(one.line in lines for one in FAILING.cases)
+    assert not any(line.startswith(("tinygate", "note")) for line in lines)
+    assert "Failures:" in lines
+
+
+def test_failures_stop_at_ten() -> None:
+    text = console.failures(MANY)
+    assert text.startswith("Failures (10 of 23):\n")
+    assert text.count("    replay: tinygate verify ") == 10
+    assert text.endswith("  and 13 more\n")
+    assert console.failures(PASSING) == ""
+
+
+def test_an_interrupt_does_not_bury_the_failure() -> None:
+    assert console.failures(INTERRUPTED).splitlines() == [
+        "Failures:",
+        "  FAIL f16-storage/64x128x128/uniform: wrong",
+        f"    replay: {INTERRUPTED.cases[0].replay}",
+        "  ERROR run: interrupted: 20 cases not run",
+    ]
+
+
+def test_every_bad_exit_code_is_explained() -> None:
+    for sample in ALL.values():
+        assert bool(console.failures(sample)) == (sample.exit_code != 0)
+    assert "nothing ran, so nothing is verified" in console.failures(SKIPPING)
+    assert "f16-compute: required, but skipped: shader-f16" in console.failures(REQUIRED)
+    assert "nowhere: required, but did not run" in console.failures(REQUIRED)
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (0.0, "0% of budget"),
+        (0.001, "<1% of budget"),
+        (0.12, "12% of budget"),
+        (0.9999, "99% of budget"),
+        (1.0, "100% of budget"),
+        (1.32, "132% of budget"),
+        (230.4, "230 times the budget"),
+        (float("inf"), "over budget"),
+        (float("nan"), "not a number"),
+    ],
+)
+def test_percent(budget: float, words: str) -> None:
+    assert percent(budget) == words
+
+
+def test_gate_and_state_words() -> None:
+    assert gate(PASSING.paths[0]) == "PASS, worst margin 15% of budget"
+    assert gate(FAILING.paths[0]) == "FAIL, worst margin 132% of budget"
+    good = replace(case(), status=Status.FAIL, reason="1 never written")
+    assert gate(path(good)) == "FAIL"
+    assert state(replace(PASSING.paths[0], reason="whatever")) == "active"
+    weaker = replace(PASSING.paths[0], state="passes uniform", reason="needs positive too")
+    assert state(weaker) == "passes uniform (needs positive too)"
