@@ -81,8 +81,8 @@ def environment(manifest: Path, libraries: Sequence[Path], runtime: Path) -> str
     )
 
 
-def probe(python: str, settings: Path | None = None) -> dict[str, Any] | None:
-    """The adapter `tinygate probe` finds, with the environment file sourced where one is given."""
+def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | None, str]:
+    """What `tinygate probe` finds and says; `settings` is an environment file to source first."""
     command = [python, "-P", "-m", "tinygate", "probe", "--json"]
     if settings is not None:
         command = ["sh", "-c", '. "$0" && exec "$@"', str(settings), *command]
@@ -96,7 +96,7 @@ def probe(python: str, settings: Path | None = None) -> dict[str, Any] | None:
     if done.returncode not in (0, 3):
         raise trouble
     try:
-        return usable(read_adapters(done.stdout))
+        return usable(read_adapters(done.stdout)), done.stderr
     except (ValueError, AttributeError, TypeError):
         raise trouble from None
 
@@ -197,7 +197,7 @@ def prepare(python: str, wanted: str) -> None:
             f"{OVERRIDE}={wanted} is not a software adapter",
             f"choose one of: {', '.join(DRIVERS)}",
         )
-    if not wanted and probe(python) is not None:
+    if not wanted and probe(python)[0] is not None:
         settings.write_text("# The machine has an adapter of its own.\n")
         return
     driver = DRIVERS[wanted or DEFAULT]
@@ -212,12 +212,13 @@ def prepare(python: str, wanted: str) -> None:
     text, fresh = activate(driver)
     settings.write_text(text)
     if fresh:
-        found = probe(python, settings)
+        found, said = probe(python, settings)
         if found is None:
             (FOLDER / driver.name / "ready").unlink()
             raise SetupError(
                 f"{driver.name} is unpacked, but tinygate finds no adapter in it",
                 f"see what it says: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
+                said,
             )
         say(f"software adapter: {found.get('name')}")
 

@@ -221,7 +221,7 @@ def test_upgrades_are_taken_only_where_the_driver_needs_them(
 def test_own_adapter_means_no_software_one(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "probe", lambda python, settings=None: GPU)
+    monkeypatch.setattr(adapter, "probe", lambda python, settings=None: (GPU, ""))
     monkeypatch.setattr(adapter, "fetch", lambda driver, folder: pytest.fail("fetched"))
     adapter.prepare("python", "")
 
@@ -231,7 +231,7 @@ def test_own_adapter_means_no_software_one(
 def test_no_adapter_means_a_software_one_that_then_has_to_be_found(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = iter([None, CPU])
+    found = iter([(None, ""), (CPU, "")])
     monkeypatch.setattr(adapter, "probe", lambda python, settings=None: next(found))
     monkeypatch.setattr(adapter, "fetch", lambda driver, folder: unpacked(adapter, tmp_path))
     adapter.prepare("python", "")
@@ -243,11 +243,12 @@ def test_no_adapter_means_a_software_one_that_then_has_to_be_found(
 def test_a_software_adapter_that_is_not_found_is_an_error_and_is_not_kept(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adapter, "probe", lambda python, settings=None: None)
+    monkeypatch.setattr(adapter, "probe", lambda python, settings=None: (None, "why"))
     monkeypatch.setattr(adapter, "fetch", lambda driver, folder: unpacked(adapter, tmp_path))
 
-    with pytest.raises(adapter.SetupError, match="finds no adapter"):
+    with pytest.raises(adapter.SetupError, match="finds no adapter") as caught:
         adapter.prepare("python", "")
+    assert caught.value.log == "why"
     assert not (tmp_path / "lavapipe" / "ready").exists()
 
 
