@@ -1,0 +1,267 @@
+"""Options from a file: `[tool.tinygate]` in pyproject.toml, or the top level of tinygate.toml.
+
+::
+
+    [tool.tinygate]
+    output-format = "github"         # for every command that has the option
+    [tool.tinygate.verify]
+    shape = ["64x128x128"]           # for this command, and it wins
+
+A key is a flag's name without its dashes. The current folder is asked first, then its parents; in
+one folder tinygate.toml wins. The first file with something for tinygate is the only one read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from tinygate.errors import ConfigError
+
+MAX_BYTES = 1 << 20
+# tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." is hours.
+_MAX_DOTS = 1000
+
+_WORDS: dict[type, str] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "a list of strings",
+    dict: "a table",
+}
+Commands = Mapping[str, Mapping[str, type]]
+Table = dict[str, Any]
+
+
+def load(commands: Commands, directory: Path | None = None) -> dict[str, dict[str, object]]:
+    """What the nearest configuration file sets, for each command.
+
+    commands: for each command its options by flag name, with the type of the value: bool, int,
+        float, str, or list for a list of strings (one string stands for a list of one).
+    directory: where to start looking; the current one by default.
+
+    Returns a mapping of option to value for each command, under the names that were passed in.
+
+    Raises:
+        ConfigError: the file is unreadable, too large or not TOML; or has an unknown key or a value
+            of the wrong type.
+    """
+    empty: dict[str, dict[str, object]] = {command: {} for command in commands}
+    found = find(directory)
+    if found is None:
+        return empty
+    file, table = found
+    return _Reader(file, commands).read(table)
+
+
+def find(directory: Path | None = None) -> tuple[Path, Table] | None:
+    """The nearest configuration file and tinygate's table in it, or None.
+
+    Raises:
+        ConfigError: a file on the way is unreadable, too large or not TOML.
+    """
+    try:
+        start = (directory or Path()).absolute()
+    except OSError:  # the current directory is gone
+        return None
+    for folder in (start, *start.parents):
+        file = folder / "tinygate.toml"
+        if _exists(file):
+            return file, _parse(file)
+        file = folder / "pyproject.toml"
+        if _exists(file):
+            tool = _parse(file).get("tool")
+            table = tool.get("tinygate") if isinstance(tool, dict) else None
+            if table is not None and not isinstance(table, dict):
+                raise _error(file, f"tool.tinygate is {_word(table)}, expected a table")
+            if table is not None:
+                return file, table
+    return None
+
+
+def defaults(directory: Path | None = None) -> dict[str, object]:
+    """The file's options in the form of typer's `default_map`: command, parameter name, value.
+
+    Raises:
+        ConfigError: as `load`.
+    """
+    import typer
+
+    from tinygate.cli import app
+
+    if find(directory) is None:
+        return {}  # before the command line is taken apart, which takes longer
+    group: Any = typer.main.get_command(app)
+    callbacks = {command.callback for command in app.registered_commands if command.callback}
+    hints = {callback.__name__: get_type_hints(callback) for callback in callbacks}
+    names: dict[str, dict[str, str]] = {}
+    types: dict[str, dict[str, type]] = {}
+    for command, parsed in group.commands.items():
+        hint = hints.get(parsed.callback.__name__, {})
+        flags = {_flag(p.opts): p.name for p in parsed.params if p.name in hint and _flag(p.opts)}
+        names[command] = flags
+        types[command] = {flag: _value_type(hint[name]) for flag, name in flags.items()}
+    return {
+        command: {names[command][option]: value for option, value in values.items()}
+        for command, values in load(types, directory).items()
+    }
+
+
+def _flag(spellings: list[str]) -> str:
+    """The long spelling of an option, without dashes; empty for an argument."""
+    flags = [text.lstrip("-") for text in spellings if text.startswith("-")]
+    return max(flags, key=len, default="")
+
+
+def _value_type(annotation: Any) -> type:
+    """What a file may hold for a parameter annotated like that."""
+    choices = [choice for choice in get_args(annotation) if choice is not type(None)]
+    if get_origin(annotation) is list:
+        return list
+    if type(None) in get_args(annotation) and choices:
+        return _value_type(choices[0])
+    return annotation if annotation in (bool, int, float) else str
+
+
+class _Reader:
+    """Checks one file's table against what the commands know."""
+
+    def __init__(self, file: Path, commands: Commands) -> None:
+        self.file = file
+        self.commands = commands
+        self.known: dict[str, dict[str, str]] = {
+            command: {_dashed(option): option for option in options}
+            for command, options in commands.items()
+        }
+
+    def read(self, table: Table) -> dict[str, dict[str, object]]:
+        """Values per command; a command's own table wins over what stands outside of it."""
+        own = {key: table[key] for key in table if key in self.commands}
+        general = {key: value for key, value in table.items() if key not in own}
+        anywhere = {option for options in self.known.values() for option in options}
+        self._check_keys(general, "", anywhere | set(self.commands))
+        values: dict[str, dict[str, object]] = {}
+        for command in self.commands:
+            values[command] = self._values(command, general, "")
+            mine = own.get(command, {})
+            if not isinstance(mine, dict):
+                raise self._wrong(command, mine, dict)
+            self._check_keys(mine, f"{command}.", set(self.known[command]))
+            values[command] |= self._values(command, mine, f"{command}.")
+        return values
+
+    def _check_keys(self, table: Table, prefix: str, known: set[str]) -> None:
+        seen: dict[str, str] = {}
+        for key in table:
+            name = _dashed(key)
+            if name not in known:
+                near = difflib.get_close_matches(name[:80], known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {_listed(known)}"
+                raise ConfigError(f"{_shown(self.file)}: unknown key {_shown(prefix + key)}", hint)
+            if name in seen:
+                raise _error(
+                    self.file, f"{_shown(prefix + key)} is there twice, as {_shown(seen[name])} too"
+                )
+            seen[name] = key
+
+    def _values(self, command: str, table: Table, prefix: str) -> dict[str, object]:
+        return {
+            option: self._value(prefix + key, table[key], self.commands[command][option])
+            for key in table
+            if (option := self.known[command].get(_dashed(key))) is not None
+        }
+
+    def _value(self, key: str, value: object, kind: type) -> object:
+        """The value, where it is of its option's type."""
+        if kind is list and isinstance(value, str):
+            return [value]
+        if kind is float and type(value) is int and abs(value) < 1 << 53:
+            return float(value)
+        # type() and not isinstance(): true is no integer, and a date-time no string.
+        if type(value) is not kind:
+            raise self._wrong(key, value, kind)
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            bad = next(item for item in value if not isinstance(item, str))
+            raise _error(self.file, f"{_shown(key)} holds {_word(bad)}, expected only strings")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _error(self.file, f"{_shown(key)} is {value}, expected a finite number")
+        return value
+
+    def _wrong(self, key: str, value: object, kind: type) -> ConfigError:
+        expected = _WORDS.get(kind, kind.__name__)
+        return _error(self.file, f"{_shown(key)} is {_word(value)}, expected {expected}")
+
+
+def _exists(file: Path) -> bool:
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False  # a parent folder that may not be searched is not this user's project
+    except (OSError, ValueError) as error:
+        raise _error(file, f"cannot be read: {_reason(error)}") from error
+    if not stat.S_ISREG(mode):
+        # Opening a pipe would wait for ever.
+        raise _error(file, "is not a regular file")
+    return True
+
+
+def _parse(file: Path) -> Table:
+    """The file as TOML; whatever is wrong with it becomes a ConfigError."""
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _error(file, f"cannot be read: {_reason(error)}") from error
+    if len(data) > MAX_BYTES:
+        raise _error(file, "is over 1 MiB, which no configuration needs")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.count(b".") > _MAX_DOTS:
+            raise _error(file, f"line {number}: more than {_MAX_DOTS} dots in one line")
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise _error(file, f"line {number}: not UTF-8") from error
+    except RecursionError as error:
+        raise _error(file, "not valid TOML: nested too deeply") from error
+    except ValueError as error:  # TOMLDecodeError, and an integer with too many digits
+        place = re.search(r" \(at (line \d+), column \d+\)$", str(error))
+        message = str(error)[: place.start()] if place else str(error)
+        at = f"{place[1]}: " if place else ""
+        raise _error(file, f"{at}not valid TOML: {_shown(message, 120)}") from error
+
+
+def _error(file: Path, what: str) -> ConfigError:
+    return ConfigError(f"{_shown(file)}: {what}", "correct the file, or move it away")
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def _dashed(key: str) -> str:
+    return key.replace("_", "-")
+
+
+def _word(value: object) -> str:
+    """The type of a value in TOML's words. Not the value: it may be a megabyte."""
+    words: dict[type, str] = {**_WORDS, bool: "a boolean", list: "a list"}
+    return words.get(type(value), "a date or time")
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _shown(text: object, most: int = 200) -> str:
+    """Text from a file, safe to print and of bearable length."""
+    plain = str(text)
+    short = plain if len(plain) <= most else f"{plain[:most]}…"
+    return short if short.isprintable() else ascii(short)
