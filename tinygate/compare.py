@@ -7,7 +7,7 @@ is found by bit pattern first, and what is non-finite is left out of every metri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -230,24 +230,29 @@ class Packing:
 
 
 def packing(
-    storage: StorageFormat, words: Words, original: F32, own: NDArray[np.float16]
+    storage: StorageFormat,
+    words: Words,
+    original: F32,
+    own: Callable[[slice], NDArray[np.float16]],
 ) -> Packing:
     """Check stored words against their originals.
 
     Every value must be one of the two neighbours of its original in the format, and no farther from
-    it than `own`, the adapter's own conversion; the bits of no column must be 0.
+    it than the adapter's own conversion; the bits of no column must be 0.
+
+    own: rows of `original` -> what the adapter makes of them; asked for a block at a time.
     """
     K, N = original.shape
     found = Region((K, N))
     step = max(1, _FLAT // N)
     rows = words.reshape(K, storage.stride(N))
     for k in range(0, K, step):
-        part = slice(k, k + step)
+        part = slice(k, min(k + step, K))
         x = original[part]
         stored = storage.decode(rows[part], N)
         below, above = storage.neighbours(x)
         neighbour = (stored == below) | (stored == above)
-        farther = np.abs(stored.astype(np.float64) - x) > np.abs(own[part].astype(np.float64) - x)
+        farther = np.abs(stored.astype(np.float64) - x) > np.abs(own(part).astype(np.float64) - x)
         found.add(~neighbour | farther, k)
     padding = int(np.count_nonzero(storage.padding(words, N)))
     if found.first is None:

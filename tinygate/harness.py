@@ -32,7 +32,6 @@ MARKERS = (0x7FEDC0DE, 0xF1E2D3C4)
 _BEHIND_INPUT = 64
 _BEHIND_OUTPUT = 256
 _MOST_BEHIND = 1 << 16
-_CONVERTED = 1 << 20  # values per dispatch of own_conversion
 
 Halves = NDArray[np.float16]
 
@@ -125,7 +124,7 @@ class Harness:
         ]
 
     def pack(self, path: FastPath, shape: Shape, b: Arena | None, Bs: Sequence[F32]) -> Stored:
-        """Pack on the device and read back what is stored.
+        """Pack on the device and read back what is stored; b is given back on the way.
 
         Raises:
             PackingRefusedError: where the packer counted values its format cannot hold.
@@ -138,6 +137,7 @@ class Harness:
         arena.fill([blank] * len(Bs))
         if b is not None:
             self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
+            b.destroy()
         else:
             for B, target in zip(Bs, arena.bindings(), strict=True):
                 self._pack_panels(path, shape, B, target)
@@ -186,21 +186,16 @@ class Harness:
             self._pack_batch(path, narrow, source.bindings(), [here], [part], k)
             source.destroy()
 
-    def own_conversion(self, Bs: Sequence[F32]) -> list[Halves]:
-        """Each B through the adapter's own pack2x16float: what a packer is held against."""
-        # One large B is read in place; many small ones are worth one pass over all of them.
-        flat = Bs[0].reshape(-1) if len(Bs) == 1 else np.concatenate([B.reshape(-1) for B in Bs])
-        halves = np.empty(flat.size, np.float16)
-        step = min(flat.size, _CONVERTED)
-        buffers = [self.device.storage(4 * step) for _ in range(2)] + [self.device.storage(4)]
+    def own_conversion(self, values: F32) -> Halves:
+        """Values through the adapter's own pack2x16float: what a packer is held against."""
+        flat = values.reshape(-1)
+        buffers = [self.device.storage(4 * flat.size) for _ in range(2)] + [self.device.storage(4)]
+        self.device.write(buffers[0], 0, flat.view(np.uint32))
         bindings = [Binding(buffer, 0, buffer.size) for buffer in buffers]
-        for start in range(0, flat.size, step):
-            part = flat[start : start + step]
-            self.device.write(buffers[0], 0, part.view(np.uint32))
-            self.device.submit([self.runner.convert(part.size, *bindings)])
-            words = np.empty(part.size, np.uint32)
-            self.device.read(buffers[1], 0, words)
-            halves[start : start + step] = words.view("<f2")[::2]
+        self.device.submit([self.runner.convert(flat.size, *bindings)])
+        words = np.empty(flat.size, np.uint32)
+        self.device.read(buffers[1], 0, words)
         for buffer in buffers:
             buffer.destroy()
-        return [part.reshape(Bs[0].shape) for part in np.split(halves, len(Bs))]
+        halves: Halves = words.view("<f2")[::2]
+        return halves.reshape(values.shape)

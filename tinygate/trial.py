@@ -16,7 +16,7 @@ from tinygate.engines.base import Words
 from tinygate.errors import InputError, PackingRefusedError, TinygateError
 from tinygate.families import FAMILIES
 from tinygate.formats import F32, FORMATS, Values
-from tinygate.harness import Harness, Stored, marker
+from tinygate.harness import Halves, Harness, Stored, marker
 from tinygate.inputs import Weights, generate, pooled_products
 from tinygate.kernels import check_fits
 from tinygate.machine import check_memory
@@ -103,8 +103,6 @@ class Trial:
                 self._reference(harness.reference(case.shape, a, plain, Bs), As, Bs)
             if packed and stored is None:
                 stored = harness.pack(case.path, case.shape, plain, Bs)
-                if plain is not None:
-                    plain.destroy()
                 self._check_packing(stored, Bs)
             b = stored.arena if stored else plain
             assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
@@ -132,7 +130,16 @@ class Trial:
 
     def _check_packing(self, stored: Stored, Bs: Sequence[F32]) -> None:
         storage = FORMATS[self.case.path.b]
-        for words, B, own in zip(stored.words, Bs, self.harness.own_conversion(Bs), strict=True):
+        convert = self.harness.own_conversion
+        # Many small products are converted in one dispatch, a large one block by block.
+        batch = convert(np.concatenate(Bs)) if len(Bs) > 1 else None
+        for i, (words, B) in enumerate(zip(stored.words, Bs, strict=True)):
+
+            def own(rows: slice, B: F32 = B, first: int = i * self.case.shape.K) -> Halves:
+                if batch is None:
+                    return convert(B[rows])
+                return batch[first + rows.start : first + rows.stop]
+
             found = compare.packing(storage, words, B, own)
             if self.packing is None or (found.region.count or found.padding):
                 self.packing = found

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
 
-from tinygate.engines.base import Engine
 from tinygate.errors import UnknownNameError
+
+if TYPE_CHECKING:  # base brings numpy, which naming an engine does without
+    from tinygate.engines.base import Engine
 
 ENGINES = {"native": "tinygate.engines.native"}
 DEFAULT_ENGINE = "native"

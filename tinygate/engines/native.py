@@ -102,6 +102,7 @@ class NativeDevice:
         self.info = info
         self._layouts: dict[tuple[str, ...], tuple[Any, Any]] = {}
         self._staging: Any = None
+        self._unflushed = 0
 
     def storage(self, nbytes: int) -> Buffer:
         """A zeroed storage buffer."""
@@ -119,14 +120,16 @@ class NativeDevice:
         )
 
     def write(self, buffer: Buffer, offset: int, words: Words) -> None:
-        """Copy words in chunks; each is flushed, so that staging memory is one chunk's."""
+        """Copy words in chunks, flushed so that staging memory stays at about one chunk's."""
         flat = words.reshape(-1)
         step = CHUNK_BYTES // 4
         for start_word in range(0, flat.size, step):
             part = np.ascontiguousarray(flat[start_word : start_word + step])
             at = offset + 4 * start_word
             _guarded(partial(self._device.queue.write_buffer, buffer, at, part))
-            if flat.size > step:
+            self._unflushed += part.nbytes
+            if self._unflushed >= CHUNK_BYTES:
+                # Until a submission the queue keeps a copy of all that was written.
                 _guarded(lambda: self._device.queue.submit([]))
                 self._wait()
 
@@ -208,6 +211,7 @@ class NativeDevice:
         self._device.queue.submit([encoder.finish()])
 
     def _wait(self) -> None:
+        self._unflushed = 0
         # Not queue.on_submitted_work_done_sync: in wgpu 0.32 its callback has the wrong signature.
         _guarded(self._device._poll_wait)
 

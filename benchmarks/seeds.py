@@ -1,0 +1,98 @@
+"""How often a right kernel is rejected, and how near the limits it comes.
+
+    python benchmarks/seeds.py [--seeds 200] [--suite ragged|tiny] [--json FILE]
+
+Runs f16-storage over the default families for every seed, in one process, and prints per shape and
+family the verdicts and the worst share of a limit. Exit 1 if any case is not a PASS.
+`tiny` is 1x1x1 1x5x3 1x64x1 2x64x1 3x257x129, `ragged` is 64x128x128 and the suite of that name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import sys
+import time
+from pathlib import Path
+
+from tinygate import adapters, engines, traits
+from tinygate.cases import Case
+from tinygate.families import DEFAULT_FAMILIES
+from tinygate.harness import Harness
+from tinygate.paths import registered
+from tinygate.runner import Runner
+from tinygate.shapes import SUITES, Shape
+from tinygate.trial import run_case
+
+SHAPES = {
+    "ragged": (Shape(64, 128, 128), *SUITES["ragged"]),
+    "tiny": tuple(map(Shape.parse, ["1x1x1", "1x5x3", "1x64x1", "2x64x1", "3x257x129"])),
+}
+
+
+def main() -> int:
+    """Run every seed and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--suite", choices=SHAPES, default="ragged")
+    parser.add_argument("--adapter")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    engine = engines.load("native", every_backend=options.adapter is not None)
+    info = adapters.choose(engine.adapters(), options.adapter)
+    runner = Runner(engine.open(info.index, []))
+    harness, found = Harness(runner), traits.probe(runner)
+    (path,) = (path for path in registered() if path.name == "f16-storage")
+    print(
+        f"{info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
+        f"{options.first + options.seeds - 1}"
+    )
+    began = time.perf_counter()
+    rows, bad = [], 0
+    for shape in SHAPES[options.suite]:
+        for family in DEFAULT_FAMILIES:
+            verdicts: collections.Counter[str] = collections.Counter()
+            worst: dict[str, float] = {}
+            for seed in range(options.first, options.first + options.seeds):
+                result = run_case(harness, found, Case(path, shape, family, seed))
+                verdicts[result.status] += 1
+                if result.status != "PASS":
+                    print(f"{result.id} seed {seed}: {result.status} {result.reason}")
+                for check in result.checks:
+                    if check.budget is not None:
+                        worst[check.name] = max(worst.get(check.name, 0.0), check.budget)
+            bad += sum(verdicts.values()) - verdicts["PASS"]
+            rows.append(
+                {
+                    "shape": str(shape),
+                    "family": family,
+                    "verdicts": dict(verdicts),
+                    "worst_share_of_limit": worst,
+                }
+            )
+            shares = ", ".join(f"{name} {share:.0%}" for name, share in worst.items())
+            print(f"{shape!s:>12} {family:8} {dict(verdicts)} {shares}", flush=True)
+    print(f"{bad} not PASS; {time.perf_counter() - began:.0f} s")
+    if options.json:
+        options.json.write_text(
+            json.dumps(
+                {
+                    "adapter": info.name,
+                    "driver": info.driver,
+                    "backend": info.backend,
+                    "seeds": options.seeds,
+                    "first": options.first,
+                    "not_pass": bad,
+                    "rows": rows,
+                },
+                indent=2,
+            )
+            + "\n"
+        )
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
