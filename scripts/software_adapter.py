@@ -189,6 +189,44 @@ def activate(driver: Driver) -> tuple[str, bool]:
     return environment(icd, library_folders(root), runtime), fresh
 
 
+def surroundings() -> str:
+    """Where a change of adapter would show: devices, drivers, loaders, settings, dependencies."""
+    patterns = (
+        "dev/dri/*",
+        "dev/dxg",
+        "dev/nvidia*",
+        "etc/vulkan/icd.d/*",
+        "usr/local/share/vulkan/icd.d/*",
+        "usr/share/vulkan/icd.d/*",
+        "usr/lib*/libvulkan.so.1",
+        "usr/lib/*/libvulkan.so.1",
+    )
+    machine = [path for pattern in patterns for path in Path("/").glob(pattern)]
+    home = Path(os.environ.get("HOME", "/"), ".local/share/vulkan/icd.d").glob("*")
+    project = FOLDER.parent / "pyproject.toml"
+    paths = [path for path in (*machine, *home, project) if path.exists()]
+    files = [f"{path} {path.stat().st_mtime_ns}" for path in paths]
+    prefixes = ("LD_LIBRARY_PATH", "TINYGATE_", "VK_", "WGPU_")
+    settings = [
+        f"{name}={value}" for name, value in os.environ.items() if name.startswith(prefixes)
+    ]
+    return "\n".join(sorted(files) + sorted(settings))
+
+
+def decide(python: str) -> str:
+    """The driver to use, or "own" for the machine's own adapter; asks tinygate only after a change.
+
+    Asking takes seconds, and a second run should not: the last answer is kept with what it
+    depended on.
+    """
+    seen = surroundings()
+    with contextlib.suppress(OSError):
+        name, _, then = (FOLDER / "decided").read_text().partition("\n")
+        if then == seen and name in ("own", *DRIVERS):
+            return name
+    return DEFAULT if probe(python)[0] is None else "own"
+
+
 def prepare(python: str, wanted: str) -> None:
     """Write .adapter/env. `wanted` names a driver to use whatever the machine has, or is empty."""
     settings = FOLDER / "env"
@@ -197,30 +235,37 @@ def prepare(python: str, wanted: str) -> None:
             f"{OVERRIDE}={wanted} is not a software adapter",
             f"choose one of: {', '.join(DRIVERS)}",
         )
-    if not wanted and probe(python)[0] is not None:
+    name = wanted or decide(python)
+    if name == "own":
         settings.write_text("# The machine has an adapter of its own.\n")
-        return
-    driver = DRIVERS[wanted or DEFAULT]
+    else:
+        use(DRIVERS[name], python, settings, f"{OVERRIDE}={wanted}" if wanted else "no GPU found")
+    if not wanted:
+        (FOLDER / "decided").write_text(f"{name}\n{surroundings()}")
+
+
+def use(driver: Driver, python: str, settings: Path, reason: str) -> None:
+    """Write the settings of a software driver; one just unpacked has to be found by tinygate."""
     if ":" in str(FOLDER):
         raise SetupError(
             f"the folder {FOLDER.parent} has a colon in its name, which no library path can hold",
             "move the clone to a folder without one",
         )
     if not (FOLDER / driver.name / "ready").is_file():
-        reason = f"{OVERRIDE}={wanted}" if wanted else "no adapter found"
-        say(f"{reason}: setting up {driver.name}, a software one, in {FOLDER}")
+        say(f"{reason}: setting up {driver.name}, a software adapter, in {FOLDER}")
     text, fresh = activate(driver)
     settings.write_text(text)
-    if fresh:
-        found, said = probe(python, settings)
-        if found is None:
-            (FOLDER / driver.name / "ready").unlink()
-            raise SetupError(
-                f"{driver.name} is unpacked, but tinygate finds no adapter in it",
-                f"see what it says: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
-                said,
-            )
-        say(f"software adapter: {found.get('name')}")
+    if not fresh:
+        return
+    found, said = probe(python, settings)
+    if found is None:
+        (FOLDER / driver.name / "ready").unlink()
+        raise SetupError(
+            f"{driver.name} is unpacked, but tinygate finds no adapter in it",
+            f"see what it says: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
+            said,
+        )
+    say(f"software adapter: {found.get('name')}")
 
 
 def main() -> int:

@@ -252,6 +252,26 @@ def test_a_software_adapter_that_is_not_found_is_an_error_and_is_not_kept(
     assert not (tmp_path / "lavapipe" / "ready").exists()
 
 
+def test_tinygate_is_asked_again_only_after_a_change(
+    adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def probe(python: str, settings: Path | None = None) -> tuple[dict[str, str], str]:
+        asked.append(python)
+        return GPU, ""
+
+    monkeypatch.setattr(adapter, "probe", probe)
+    adapter.prepare("first", "")
+    (tmp_path / "env").unlink()
+    adapter.prepare("second", "")
+    assert (tmp_path / "env").is_file()
+    monkeypatch.setenv("VK_DRIVER_FILES", "/another/driver.json")
+    adapter.prepare("third", "")
+
+    assert asked == ["first", "third"]
+
+
 def test_a_moved_clone_gets_its_new_paths(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
