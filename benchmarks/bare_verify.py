@@ -20,7 +20,9 @@ M, K, N = 64, 128, 128
 def main() -> None:
     """Run and print the seed's numbers for the uniform family."""
     adapter: Any = wgpu.gpu.request_adapter_sync(power_preference="high-performance")
-    device = adapter.request_device_sync()
+    device = adapter.request_device_sync(
+        required_features=[name for name in ("subgroup",) if name in adapter.features]
+    )
     usage = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
     visibility = wgpu.ShaderStage.COMPUTE
     kinds = ["read-only-storage", "read-only-storage", "storage", "uniform", "storage"]

@@ -103,8 +103,10 @@ class CaseResult:
 
     @property
     def budget(self) -> float | None:
-        """The worst share of a limit over this case's checks."""
-        return max((c.budget for c in self.checks if c.budget is not None), default=None)
+        """The worst share of a limit over this case's checks of the path; how far the reference is
+        to be trusted says nothing about the path's own margin."""
+        shares = (c.budget for c in self.checks if c.name != "reference")
+        return max((share for share in shares if share is not None), default=None)
 
 
 @dataclass(frozen=True)
