@@ -31,22 +31,39 @@ def blocks(M: int, N: int) -> Iterator[Block]:
             yield slice(i, min(i + rows, M)), slice(j, min(j + cols, N))
 
 
-def product(A: Values, B: Values, block: Block, each: Callable[[F64], F64] | None = None) -> F64:
-    """One block of A·B in float64, operands passed through `each` (np.abs, np.square) first."""
+Map = Callable[[Values], NDArray[np.floating]]
+
+
+def _plain(x: Values) -> NDArray[np.floating]:
+    return x
+
+
+def product(
+    A: Values, B: Values, block: Block, left: Map = _plain, right: Map | None = None
+) -> F64:
+    """One block of left(A)·right(B) in float64; right is left where it is not given. The maps see
+    the operands as they are, a slice at a time, and run before anything is widened."""
     rows, cols = block
+    second = left if right is None else right
     total: F64 = np.zeros((rows.stop - rows.start, cols.stop - cols.start))
     for k in range(0, A.shape[1], DEPTH):
-        left = A[rows, k : k + DEPTH].astype(np.float64)
-        right = B[k : k + DEPTH, cols].astype(np.float64)
-        total += each(left) @ each(right) if each else left @ right
+        a = left(A[rows, k : k + DEPTH]).astype(np.float64)
+        b = second(B[k : k + DEPTH, cols]).astype(np.float64)
+        total += a @ b
     return total
 
 
 def magnitude(A: Values, B: Values, block: Block, norm: str) -> F64:
     """One block of D: G = sqrt((A∘A)(B∘B)), or |A||B|."""
     if norm == "G":
-        return np.sqrt(product(A, B, block, np.square))
+        return np.sqrt(product(A, B, block, _squared))
     return product(A, B, block, np.abs)
+
+
+def _squared(x: Values) -> F64:
+    # Widened first: the square of an f16 or f32 may not fit its own format.
+    wide = x.astype(np.float64)
+    return wide * wide
 
 
 def largest_product(A: Values, B: Values) -> float:

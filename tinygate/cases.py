@@ -18,6 +18,7 @@ class Case:
     family: str
     seed: int
     repeat: int = 2
+    save_failures: str = ""
 
     @property
     def id(self) -> str:

@@ -25,19 +25,29 @@ _EXPONENT = np.uint32(0x7F800000)
 _FLAT = 1 << 18  # elements compared at a time
 
 
+# A region's map of C has at most this many cells on a side.
+MAP_ROWS, MAP_COLS = 16, 64
+
+
 @dataclass
 class Region:
-    """Which elements of [M, N] are bad: how many, the first, and in which rows and columns."""
+    """Which elements of [M, N] are bad: how many, the first, in which rows and columns, and how
+    many in each cell of a coarse map."""
 
     shape: tuple[int, int]
     count: int = 0
     first: tuple[int, int] | None = None
     rows: Mask = field(init=False)
     cols: Mask = field(init=False)
+    cells: NDArray[np.int64] = field(init=False)
+    cell_shape: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rows = np.zeros(self.shape[0], np.bool_)
-        self.cols = np.zeros(self.shape[1], np.bool_)
+        M, N = self.shape
+        self.rows = np.zeros(M, np.bool_)
+        self.cols = np.zeros(N, np.bool_)
+        self.cell_shape = (-(-M // MAP_ROWS), -(-N // MAP_COLS))
+        self.cells = np.zeros((-(-M // self.cell_shape[0]), -(-N // self.cell_shape[1])), np.int64)
 
     def add(self, bad: Mask, row: int = 0, col: int = 0) -> None:
         """Add a block's bad elements; the block's first element is [row, col]."""
@@ -48,9 +58,19 @@ class Region:
         in_rows, in_cols = bad.any(axis=1), bad.any(axis=0)
         self.rows[row : row + bad.shape[0]] |= in_rows
         self.cols[col : col + bad.shape[1]] |= in_cols
+        self._map(bad, row, col)
         i = int(in_rows.argmax())
         at = (row + i, col + int(bad[i].argmax()))
         self.first = at if self.first is None else min(self.first, at)
+
+    def _map(self, bad: Mask, row: int, col: int) -> None:
+        """Count a block's bad elements into the cells they lie in."""
+        tall, wide = self.cell_shape
+        row_edges = np.unique(np.r_[0, np.arange(-row % tall or tall, bad.shape[0], tall)])
+        col_edges = np.unique(np.r_[0, np.arange(-col % wide or wide, bad.shape[1], wide)])
+        sums = np.add.reduceat(bad, row_edges, axis=0, dtype=np.int64)
+        sums = np.add.reduceat(sums, col_edges, axis=1)
+        self.cells[np.ix_((row + row_edges) // tall, (col + col_edges) // wide)] += sums
 
     def merge(self, other: Region) -> None:
         """Add another region of the same shape."""
@@ -59,6 +79,7 @@ class Region:
         self.count += other.count
         self.rows |= other.rows
         self.cols |= other.cols
+        self.cells += other.cells
         self.first = other.first if self.first is None else min(self.first, other.first)
 
     @property
@@ -97,6 +118,18 @@ def region(bits: Words, marker: int | None = None) -> Region:
     return found
 
 
+def outside(arrays: Sequence[F32], largest: float) -> Region:
+    """Which elements are over a format's largest value, in the first array that has any."""
+    for array in arrays:
+        found = Region((array.shape[0], array.shape[1]))
+        step = max(1, _FLAT // array.shape[1])
+        for row in range(0, array.shape[0], step):
+            found.add(np.abs(array[row : row + step]) > largest, row)
+        if found.count:
+            return found
+    return Region((1, 1))
+
+
 def differing(bits: Words, other: Words) -> Region:
     """Where two runs' bits differ."""
     found = Region((bits.shape[0], bits.shape[1]))
@@ -113,20 +146,24 @@ def metrics(outputs: Sequence[F32], references: Sequence[F32]) -> Metrics:
     total = sum(float(np.abs(r).sum()) for _, r in _pairs(references, references))
     mean_ref = total / count
     floor = 0.01 * mean_ref
-    max_abs = max_rel = sum_rel = 0.0
+    max_abs = max_rel = sum_rel = squares = energy = 0.0
     compared = 0
     for f, r in _pairs(outputs, references):
         kept = np.isfinite(f)
         error = np.abs(f - r)[kept]
         scale = np.maximum(np.abs(r), floor)[kept]
         compared += error.size
+        squares += float(error @ error)
+        energy += float(r @ r)
         if error.size and mean_ref > 0:
             relative = error / scale
             max_rel = max(max_rel, float(relative.max()))
             sum_rel += float(relative.sum())
         max_abs = max(max_abs, float(error.max(initial=0.0)))
     mean_rel = sum_rel / compared if compared else float("nan")
-    return Metrics(mean_ref, max_abs if compared else float("nan"), mean_rel, max_rel, count)
+    max_abs = max_abs if compared else float("nan")
+    nmse = squares / energy if energy else 0.0
+    return Metrics(mean_ref, max_abs, mean_rel, max_rel, count, nmse)
 
 
 def over(

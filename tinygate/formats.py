@@ -69,6 +69,15 @@ class StorageFormat:
             above = np.where(value < x, np.nextafter(nearest, np.float16(np.inf)), nearest)
         return below.astype(np.float32), above.astype(np.float32)
 
+    def variance(self, x: F32) -> NDArray[np.float64]:
+        """Of the rounding error of storing x: gap^2 / 12 with the gap between its neighbours, as
+        for an error spread evenly over it; 0 where x is exact."""
+        below, above = self.neighbours(x)
+        gap = np.where(np.isfinite(above), above, x).astype(np.float64) - np.where(
+            np.isfinite(below), below, x
+        )
+        return gap * gap / 12
+
 
 FORMATS = {
     "f32": StorageFormat("f32", 1, float(np.finfo(np.float32).max), 24),

@@ -23,6 +23,8 @@ from tinygate.results import (
 
 if TYPE_CHECKING:  # compare brings numpy, which the command line does without
     from tinygate.compare import Deviation, Packing, Region
+    from tinygate.engines.base import Words
+    from tinygate.formats import F32, StorageFormat
 
 MEAN_REL_LIMIT = 0.005
 _MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
@@ -71,9 +73,11 @@ def written(found: Region) -> Check:
     return _none_of("written", found, "never written", "C is filled with a marker before the run")
 
 
-def finite(found: Region) -> Check:
+def finite(found: Region, cause: str = "") -> Check:
     """Outputs that are NaN or infinite, by bit pattern."""
     noun = "non-finite output" + ("s" if found.count > 1 else "")
+    if cause == "overflowed":
+        noun += " (overflowed)"
     return _none_of("finite", found, noun, "decided by bit pattern, never by a comparison")
 
 
@@ -121,11 +125,11 @@ def reference(found: Deviation, limit: Limit) -> Check:
     )
 
 
-def conformance(found: Deviation, limit: Limit) -> Check:
-    """Whether F is within what the path declares of S."""
+def conformance(found: Deviation, limit: Limit, cause: str = "") -> Check:
+    """Whether F is within what the path declares of S; `cause` is why not, where that is shown."""
     ok = found.worst <= 1.0
     where = f", {found.over.where}" if found.over.where else ""
-    reason = (
+    reason = (f"{cause}: " if cause else "") + (
         f"conformance {found.worst:.3g} times over limit: got {found.got:.6g}, "
         f"want {found.want:.6g} at [{found.at[0]},{found.at[1]}]{where}"
     )
@@ -159,6 +163,28 @@ def packing(found: Packing) -> Check:
         f"stored wrong, B[{k},{n}]={found.original:.6g} stored as {found.stored:.6g}{where}"
     )
     return Check("packing", Status.FAIL, reason, why=why)
+
+
+def refused(message: str, outside: Region) -> Check:
+    """A packer refused: right if and only if a value is outside the format's range."""
+    why = f"{message}: a value the format cannot hold is refused, never clamped"
+    if outside.count:
+        return Check("refusal", Status.PASS, why=why)
+    return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
+
+
+def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -> Check:
+    """A packer took values that its format cannot hold."""
+    assert outside.first is not None
+    k, n = outside.first
+    stored = float(storage.decode(words.reshape(B.shape[0], -1)[k], B.shape[1])[0, n])
+    return Check(
+        "refusal",
+        Status.FAIL,
+        f"not refused: B[{k},{n}]={B[k, n]:.1e} is over the format's {storage.max_finite:g} and "
+        f"was stored as {stored:g}",
+        why="a value the format cannot hold is refused, never clamped",
+    )
 
 
 def exact(found: Region) -> Check:
@@ -226,6 +252,9 @@ def case_line(case: CaseResult, *, suffix: bool) -> str:
     if case.exact is not None and case.status in (Status.PASS, Status.FAIL):
         wrong, total = case.exact
         return f"{head} exact: {wrong} of {total} wrong — {verdict}{tail}"
+    share = next((c.measured for c in case.checks if c.name == "conformance"), None)
+    if share is not None and case.status in (Status.PASS, Status.FAIL):
+        return f"{head} conformance: worst |F-S| {percent(share, 1)} of limit — {verdict}{tail}"
     return f"{head} gate: {verdict}{tail}"
 
 

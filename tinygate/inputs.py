@@ -1,21 +1,22 @@
 """Input families: named, seeded distributions, and what a right path makes of each.
 
-Every family draws from numpy's default_rng(seed), A before B, row by row, then casts to float32.
+Every family draws from numpy's defaultstream(seed), A before B, row by row, then casts to float32.
 `generate` gives weights B with the activations A that go with them: one A for a measured product,
 several where one B serves several rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tinygate import stress
 from tinygate.blocks import largest_product
+from tinygate.draw import DRAW, Weights, no_subnormals, stream, uniform, weights
 from tinygate.families import FAMILIES
-from tinygate.formats import F16_MIN_NORMAL, F32, FORMATS
+from tinygate.formats import F32, FORMATS
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
 
@@ -25,16 +26,6 @@ POOLED_OUTPUTS = 256
 # Whole numbers up to here add without rounding, in any order.
 EXACT_SUM = {"f32": 2**24, "f16": 2**11}
 MAX_ROUNDS = 8
-_DRAW = 1 << 18  # float64 values drawn at a time: 2 MiB beside the float32 result
-
-
-@dataclass(frozen=True)
-class Weights:
-    """One B[K,N] and the A[M,K] it is multiplied by, drawn lazily: `activations` may be iterated
-    once per call."""
-
-    B: F32
-    activations: Callable[[], Iterator[F32]]
 
 
 def pooled_products(shape: Shape) -> int:
@@ -51,37 +42,17 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
         yield from _integer(shape, path, seed)
     elif FAMILIES[family].exact == "stored":
         yield _identity(shape, path, seed)
+    elif family in stress.DRAWS:
+        draw = stress.DRAWS[family]
+        pool = pooled_products(shape) if FAMILIES[family].activation else 1
+        for product in range(pool):
+            yield from draw(stream(seed, product), shape, path)
     else:
         low, high = (-0.2, 0.2) if family == "uniform" else (0.0, 0.4)
         for product in range(pooled_products(shape)):
-            rng = _rng(seed, product)
-            A = _uniform(rng, shape.M, shape.K, low, high)
-            B = _uniform(rng, shape.K, shape.N, low, high)
-            yield Weights(B, lambda A=A: iter((A,)))  # type: ignore[misc]
-
-
-def _rng(seed: int, product: int) -> np.random.Generator:
-    """Product 0 is the seed's own; the others are streams of their own, not the next seeds'."""
-    return np.random.default_rng(seed if product == 0 else [seed, product])
-
-
-def _uniform(rng: np.random.Generator, rows: int, cols: int, low: float, high: float) -> F32:
-    """U[low, high], drawn in blocks: the same stream as one call, without its float64 copy."""
-    out = np.empty(rows * cols, np.float32)
-    for start in range(0, out.size, _DRAW):
-        part = out[start : start + _DRAW]
-        part[:] = rng.uniform(low, high, part.size)
-    return _no_subnormals(out).reshape(rows, cols)
-
-
-def _no_subnormals(x: F32) -> F32:
-    """Move 0 < |x| < 2^-14 to ±2^-14, in place: flushing f16 subnormals is allowed, so it is no
-    fault."""
-    for start in range(0, x.size, _DRAW):
-        part = x[start : start + _DRAW]
-        small = (part != 0) & (np.abs(part) < F16_MIN_NORMAL)
-        part[small] = np.copysign(np.float32(F16_MIN_NORMAL), part[small])
-    return x
+            rng = stream(seed, product)
+            A = uniform(rng, shape.M, shape.K, low, high)
+            yield weights(A, uniform(rng, shape.K, shape.N, low, high))
 
 
 def exact_integer(path: FastPath) -> int:
@@ -109,14 +80,11 @@ def _integer(shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
     bound = exact_sum(path)
     a_max = _largest_activation(path)
     rows_per_round = min(K, bound // a_max * N)
-    rng = _rng(seed, 0)
+    rng = stream(seed, 0)
     for first in range(0, K, rows_per_round):
         A = _dense(rng, M, K, a_max)
         live = np.arange(first, min(first + rows_per_round, K))
-        yield Weights(
-            _integer_weights(rng, A, N, path, live, bound),
-            lambda A=A: iter((A,)),  # type: ignore[misc]
-        )
+        yield weights(A, _integer_weights(rng, A, N, path, live, bound))
 
 
 def _integer_weights(
@@ -145,8 +113,8 @@ def _integer_weights(
 def _dense(rng: np.random.Generator, rows: int, cols: int, largest: int) -> F32:
     """Whole numbers ±1 … ±largest everywhere."""
     out = np.empty(rows * cols, np.float32)
-    for start in range(0, out.size, _DRAW):
-        part = out[start : start + _DRAW]
+    for start in range(0, out.size, DRAW):
+        part = out[start : start + DRAW]
         part[:] = _signed(rng, part.size, largest)
     return out.reshape(rows, cols)
 
@@ -177,7 +145,7 @@ def identity_rounds(shape: Shape, seed: int) -> list[NDArray[np.int64]]:
     edges = np.unique(np.concatenate([np.arange(15, K, 16), np.arange(16, K, 16)]))
     ends = np.array(sorted({0, K - 1}))
     edges = np.setdiff1d(edges, ends)
-    rng = _rng(seed, 0)
+    rng = stream(seed, 0)
     rest = np.setdiff1d(np.arange(K), np.concatenate([ends, edges]))
     order = np.concatenate([ends, rng.permutation(edges), rng.permutation(rest)])
     rounds = min(MAX_ROUNDS, -(-(ends.size + edges.size) // M))
@@ -204,10 +172,10 @@ def _every_class(shape: Shape, path: FastPath, seed: int) -> F32:
     rounded_inside = "f16" in (path.products, path.accumulate, path.output)
     largest = FORMATS["f16-packed"].max_finite if rounded_inside else storage.max_finite
     top = np.log2(largest)
-    rng = _rng(seed, 1)
+    rng = stream(seed, 1)
     B = np.empty(shape.K * shape.N, np.float32)
-    for start in range(0, B.size, _DRAW):
-        part = B[start : start + _DRAW]
+    for start in range(0, B.size, DRAW):
+        part = B[start : start + DRAW]
         magnitude = np.minimum(np.exp2(rng.uniform(-14, top, part.size)), largest)
         part[:] = magnitude * rng.choice(np.array([-1.0, 1.0]), part.size)
     # 1 + 2^-11 is a tie between two f16 neighbours; 1 + 2^-11 + 2^-20 is just past it.
@@ -234,4 +202,4 @@ def _every_class(shape: Shape, path: FastPath, seed: int) -> F32:
     if rounded_inside:
         # The path may round again inside, so its stored value must survive that unchanged.
         B[:] = np.clip(B.astype(np.float16).astype(np.float32), -largest, largest)
-    return _no_subnormals(B).reshape(shape.K, shape.N)
+    return no_subnormals(B).reshape(shape.K, shape.N)

@@ -15,6 +15,7 @@ Norm = Literal["G", "abs"]
 
 U32 = 2.0**-24  # unit roundoff of f32: half an ulp of 1
 U16 = 2.0**-11  # unit roundoff of f16
+REFERENCE_BLOCK = 16  # terms the reference sums from zero before it adds them to the running sum
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,17 @@ def conformance_limit(path: FastPath, K: int, norm: Norm) -> Limit:
         value += U16
         why += ", plus 2^-11 for an f16 output"
     return Limit(value, norm, tiny, why)
+
+
+def accumulated_nmse(path: FastPath, K: int) -> float:
+    """What summing adds to the NMSE of zero-mean data: 0.09 (K/b) u^2 with b terms per block, a
+    random walk of rounding errors whose size grows with the running sum.
+
+    Counted for the path (in one run of K, as nothing shorter is declared) and for the reference it
+    is compared with (blocks of 16).
+    """
+    unit = U16 if path.accumulate == "f16" else U32
+    return 0.09 * K * (unit**2 + U32**2 / REFERENCE_BLOCK)
 
 
 def reference_limit(K: int, *, round_to_nearest: bool) -> Limit:

@@ -28,13 +28,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Metrics:
-    """The seed's numbers: F against R, all float64. `count` elements, pooled products included."""
+    """The seed's numbers: F against R, all float64. `count` elements, pooled products included.
+
+    nmse             sum (F-R)^2 / sum R^2; 0 where R is all zero
+    """
 
     mean_ref: float
     max_abs: float
     mean_rel: float
     max_rel: float
     count: int
+    nmse: float = 0.0
 
     @property
     def max_abs_limit(self) -> float:
@@ -68,12 +72,44 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What a path that does as it declares should show on these very inputs (predict.py)."""
+
+    nmse: float
+    mean_rel: float
+    max_abs: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Where C is wrong.
+
+    first            [row, column] of the first wrong element, with what is there and what should be
+    where            the rows and columns that hold the wrong ones, in words
+    cells            a map of C: the share of wrong elements in each cell_shape block, row by row
+    """
+
+    count: int
+    total: int
+    first: tuple[int, int]
+    got: float
+    want: float
+    where: str
+    cells: tuple[tuple[float, ...], ...]
+    cell_shape: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class CaseResult:
     """One path x shape x family, judged.
 
     exact            (wrong, total) for families compared exactly
     runs, failed     fresh dispatches made, and how many of them failed
     pooled           independently seeded products behind the metrics
+    predicted        beside `metrics`, where the path declares enough to predict them
+    failure          where C is wrong, on a FAIL that has a place
+    warnings         what is not wrong, yet not as declared
+    saved            the file that holds the operands and results of a failure
     line             the `[ops]` line a user reads
     replay           the command that runs exactly this case again
     """
@@ -92,6 +128,10 @@ class CaseResult:
     runs: int = 0
     failed: int = 0
     pooled: int = 1
+    predicted: Prediction | None = None
+    failure: Failure | None = None
+    warnings: tuple[str, ...] = ()
+    saved: str = ""
     seconds: float | None = None
     line: str = ""
     replay: str = ""

@@ -4,59 +4,34 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
-from tinygate import compare, gate
+from tinygate import compare, failures, gate, predict
 from tinygate.arena import Arena
 from tinygate.cases import Case
-from tinygate.compare import Deviation, Region
+from tinygate.compare import Deviation
+from tinygate.draw import Weights
 from tinygate.engines.base import Words
 from tinygate.errors import InputError, PackingRefusedError, TinygateError
+from tinygate.facts import Facts, differing, of_run
 from tinygate.families import FAMILIES
-from tinygate.formats import F32, FORMATS, Values
-from tinygate.harness import Halves, Harness, Stored, marker
-from tinygate.inputs import Weights, generate, pooled_products
+from tinygate.formats import F32, FORMATS
+from tinygate.harness import Halves, Harness, Stored
+from tinygate.inputs import generate, pooled_products
 from tinygate.kernels import check_fits
 from tinygate.machine import check_memory
-from tinygate.precision import conformance_limit, reference_limit
-from tinygate.results import AdapterTraits, CaseResult, Check, Metrics, Status
+from tinygate.precision import Limit, conformance_limit, reference_limit
+from tinygate.results import AdapterTraits, CaseResult, Check, Metrics, Prediction, Status
 from tinygate.shapes import Shape
 
 # Small products share an arena up to this many bytes; a larger one has its own.
 _BATCH_BYTES = 16 << 20
 
 
-@dataclass
-class Facts:
-    """What was found in one run, over one batch of products or over all of them."""
-
-    shape: Shape
-    written: Region = field(init=False)
-    finite: Region = field(init=False)
-    differs: Region = field(init=False)
-    wrong: Region = field(init=False)
-    past: tuple[int, int] | None = None
-    deviation: Deviation | None = None
-    outputs: list[F32] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        size = (self.shape.M, self.shape.N)
-        self.written, self.finite, self.differs, self.wrong = (Region(size) for _ in range(4))
-
-    def absorb(self, more: Facts) -> None:
-        """Take in what another batch of the same run has shown."""
-        for name in ("written", "finite", "differs", "wrong"):
-            getattr(self, name).merge(getattr(more, name))
-        self.past = self.past or more.past
-        if more.deviation is not None:
-            self.deviation = compare.worse(self.deviation, more.deviation)
-        self.outputs += more.outputs
-
-
 class Trial:
-    """Runs one case. Everything it learns ends up in `facts` (one per run) or `checks`."""
+    """Runs one case. Everything it learns ends up in `facts` (one per run) or `shared`."""
 
     def __init__(self, harness: Harness, traits: AdapterTraits, case: Case) -> None:
         self.harness = harness
@@ -67,7 +42,9 @@ class Trial:
         self.references: list[F32] = []
         self.changed: set[str] = set()
         self.packing: compare.Packing | None = None
+        self.refusal: Check | None = None
         self.trust: Deviation | None = None
+        self.predictor = predict.Predictor(case.path, case.shape.K)
         self.products = 0
 
     def run(self) -> CaseResult:
@@ -81,11 +58,8 @@ class Trial:
             return replace(case.blank(), status=Status.SKIP, reason=reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
         check_memory(case.shape)
-        for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case.shape):
-            try:
-                self._batch(batch)
-            except PackingRefusedError as error:
-                return self._refused(error)
+        for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case):
+            self._batch(batch)
         return self._judge()
 
     def _batch(self, batch: list[Weights]) -> None:
@@ -99,15 +73,18 @@ class Trial:
         for As in _rounds(batch):
             check_inputs("A", As)
             a = harness.activations(As)
-            if not self.family.exact:
-                self._reference(harness.reference(case.shape, a, plain, Bs), As, Bs)
+            Rs: list[F32] = []
+            if self.family.activation:
+                Rs = harness.reference(case.shape, a, plain, Bs)
+                self._reference(Rs, As, Bs)
             if packed and stored is None:
-                stored = harness.pack(case.path, case.shape, plain, Bs)
-                self._check_packing(stored, Bs)
+                stored = self._pack(plain, Bs)
+                if stored is None:
+                    return
             b = stored.arena if stored else plain
             assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
             words = stored.words if stored else [B.reshape(-1).view(np.uint32) for B in Bs]
-            self._candidate(a, b, words, As)
+            self._candidate(a, b, words, As, Bs, Rs)
             a.destroy()
         if stored:
             stored.arena.destroy()
@@ -115,10 +92,9 @@ class Trial:
             plain.destroy()
 
     def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
-        limit = reference_limit(
-            self.case.shape.K, round_to_nearest=self.traits.f32_round_to_nearest
-        )
-        for R, A, B in zip(Rs, As, itertools.cycle(Bs), strict=False):
+        """Trust R only where it is near the float64 product, and predict from what is trusted."""
+        limit = self._reference_limit()
+        for R, A, B in zip(Rs, As, Bs, strict=True):
             bad = compare.region(R.view(np.uint32))
             if bad.count:
                 raise InputError(
@@ -126,7 +102,24 @@ class Trial:
                     "the inputs overflow f32 on this adapter, or its f32 kernel is wrong",
                 )
             self.trust = compare.worse(self.trust, compare.deviation(R, A, B, limit))
+        self.predictor.add(As, Bs, Rs)
         self.references += Rs
+
+    def _pack(self, plain: Arena | None, Bs: Sequence[F32]) -> Stored | None:
+        """Pack, and check what is stored; None where nothing is left to run."""
+        storage = FORMATS[self.case.path.b]
+        outside = compare.outside(Bs, storage.max_finite)
+        try:
+            stored = self.harness.pack(self.case.path, self.case.shape, plain, Bs)
+        except PackingRefusedError as error:
+            self.refusal = gate.refused(error.message, outside)
+            return None
+        if outside.count:
+            self.refusal = gate.not_refused(outside, Bs[0], storage, stored.words[0])
+            return None
+        if self.family.packing:
+            self._check_packing(stored, Bs)
+        return stored
 
     def _check_packing(self, stored: Stored, Bs: Sequence[F32]) -> None:
         storage = FORMATS[self.case.path.b]
@@ -144,11 +137,18 @@ class Trial:
             if self.packing is None or (found.region.count or found.padding):
                 self.packing = found
 
-    def _candidate(self, a: Arena, b: Arena, words: list[Words], As: Sequence[F32]) -> None:
+    def _candidate(
+        self,
+        a: Arena,
+        b: Arena,
+        words: list[Words],
+        As: Sequence[F32],
+        Bs: Sequence[F32],
+        Rs: Sequence[F32],
+    ) -> None:
         """Run the path as often as asked, from a fresh marker each time."""
-        case, N = self.case, self.case.shape.N
-        storage = FORMATS[case.path.b]
-        held = [storage.decode(row, N) for row in words]
+        case = self.case
+        held = [FORMATS[case.path.b].decode(row, case.shape.N) for row in words]
         c = self.harness.outputs(len(As), case.shape)
         first: tuple[Words, Facts] | None = None
         for number, facts in enumerate(self.facts):
@@ -157,14 +157,12 @@ class Trial:
                 facts.absorb(first[1])
                 continue
             out = c.read()
-            found = Facts(case.shape)
-            self._inspect(found, out, c, number)
-            self._measure(found, out, As, held)
+            found = of_run(case, number, out, c, As, Bs, held, Rs)
             facts.absorb(found)
             if first is None:
                 first = (out, found)
             else:
-                self._compare_runs(facts, out, first[0], c, number)
+                facts.differs.merge(differing(out, first[0], c, number, case.shape))
         if a.changed([A.reshape(-1).view(np.uint32) for A in As]):
             self.changed.add("A")
         if b.changed(words):
@@ -172,116 +170,75 @@ class Trial:
         c.destroy()
         self.products += len(As)
 
-    def _inspect(self, facts: Facts, out: Words, c: Arena, number: int) -> None:
-        """What can be said without knowing what C should be."""
-        for row in out:
-            bits = row[: c.payload].reshape(self.case.shape.M, self.case.shape.N)
-            unwritten = compare.region(bits, marker(number))
-            facts.written.merge(unwritten)
-            if not unwritten.count:  # the marker is a NaN too: named once is enough
-                facts.finite.merge(compare.region(bits))
-            stray = np.flatnonzero(row[c.payload : c.payload + c.tail] != c.behind)
-            if stray.size and facts.past is None:
-                facts.past = (int(stray.size), int(stray[0]))
-
-    def _compare_runs(self, facts: Facts, out: Words, first: Words, c: Arena, number: int) -> None:
-        """Where a run's bits differ from the first one's. What neither wrote holds two markers and
-        is no difference."""
-        for row, before in zip(out, first, strict=True):
-            bits, old = row[: c.payload], before[: c.payload]
-            untouched = (bits == marker(number)) & (old == marker(0))
-            bits = np.where(untouched, old, bits)
-            size = (self.case.shape.M, self.case.shape.N)
-            facts.differs.merge(compare.differing(bits.reshape(size), old.reshape(size)))
-
-    def _measure(self, facts: Facts, out: Words, As: Sequence[F32], held: Sequence[Values]) -> None:
-        """C against what the stored operands make of these inputs."""
-        case = self.case
-        M, K, N = case.shape.M, case.shape.K, case.shape.N
-        limit = conformance_limit(case.path, K, self.family.norm)
-        for row, A, B in zip(out, As, itertools.cycle(held), strict=False):
-            C = row[: M * N].view(np.float32).reshape(M, N)
-            if self.family.exact == "product":
-                facts.wrong.merge(compare.unequal_to_product(C, A, B))
-            elif self.family.exact == "stored":
-                facts.wrong.merge(compare.unequal_to_rows(C, A, B))
-            else:
-                facts.deviation = compare.worse(facts.deviation, compare.deviation(C, A, B, limit))
-                facts.outputs.append(C)
-
     def _judge(self) -> CaseResult:
         """The verdict: of every run the same checks, the worst run deciding."""
         shared = self._shared_checks()
-        judged = [(*shared, *self._run_checks(facts)) for facts in self.facts]
+        # Where the packer already decided there was no run.
+        runs = self.facts if self.products else []
+        judged = [(*shared, *self._run_checks(facts)) for facts in runs] or [shared]
         decided = [gate.decide(checks) for checks in judged]
         failed = sum(status is Status.FAIL for status, _ in decided)
         worst = next((i for i, (status, _) in enumerate(decided) if status is not Status.PASS), 0)
         status, reason = decided[worst]
-        exact = None
-        if self.family.exact:
-            size = self.case.shape.M * self.case.shape.N * self.products
-            exact = (self.facts[worst].wrong.count, size)
-        return replace(
-            self.case.blank(),
+        facts = self.facts[worst]
+        metrics = self._metrics(facts)
+        predicted = self.predictor.result() if metrics else None
+        case, shape = self.case, self.case.shape
+        result = replace(
+            case.blank(),
             status=status,
             reason=reason,
-            metrics=self._metrics(self.facts[worst]),
-            exact=exact,
+            metrics=metrics,
+            predicted=predicted,
+            warnings=_warnings(case, metrics, predicted),
+            exact=(facts.wrong.count, shape.M * shape.N * self.products)
+            if self.family.exact and self.products
+            else None,
             checks=tuple(judged[worst]),
-            runs=len(self.facts),
+            runs=len(judged),
             failed=failed,
-            pooled=pooled_products(self.case.shape) if not self.family.exact else 1,
+            pooled=pooled_products(shape) if self.family.activation else 1,
         )
+        return failures.explain(result, case, facts, self.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
         """What does not depend on the run."""
         checks = [gate.inputs_kept(sorted(self.changed))]
         if self.trust is not None:
-            limit = reference_limit(
-                self.case.shape.K, round_to_nearest=self.traits.f32_round_to_nearest
-            )
-            checks.append(gate.reference(self.trust, limit))
+            checks.append(gate.reference(self.trust, self._reference_limit()))
         if self.packing is not None:
             checks.append(gate.packing(self.packing))
+        if self.refusal is not None:
+            checks.append(self.refusal)
         return tuple(checks)
 
     def _run_checks(self, facts: Facts) -> Iterator[Check]:
         yield gate.written(facts.written)
         yield gate.guard(facts.past)
-        yield gate.finite(facts.finite)
+        yield gate.finite(facts.finite, facts.cause)
         if self.case.path.deterministic:
             yield gate.deterministic(facts.differs)
         if self.family.exact:
             yield gate.exact(facts.wrong)
             return
         metrics = self._metrics(facts)
-        assert metrics is not None
-        if metrics.mean_ref == 0:
+        if metrics is not None and metrics.mean_ref == 0:
             yield gate.zero_rule(compare.over(facts.outputs, self.references, 0.0, strict=True))
-        else:
+        elif metrics is not None:
             outside = compare.over(facts.outputs, self.references, metrics.max_abs_limit)
             yield from gate.activation(metrics, outside)
         if facts.deviation is not None:
             limit = conformance_limit(self.case.path, self.case.shape.K, self.family.norm)
-            yield gate.conformance(facts.deviation, limit)
+            yield gate.conformance(facts.deviation, limit, facts.cause)
 
     def _metrics(self, facts: Facts) -> Metrics | None:
-        if self.family.exact:
+        if not self.family.activation or not facts.outputs:
             return None
         return compare.metrics(facts.outputs, self.references)
 
-    def _refused(self, error: PackingRefusedError) -> CaseResult:
-        """A packer that refuses values which fit its format is wrong."""
-        check = Check("packing", Status.FAIL, f"packing {error.message}, yet every value fits")
-        return replace(
-            self.case.blank(),
-            status=check.status,
-            reason=check.reason,
-            checks=(check,),
-            hint=error.hint,
-            runs=1,
-            failed=1,
-        )
+    def _reference_limit(self) -> Limit:
+        nearest = self.traits.f32_round_to_nearest
+        return reference_limit(self.case.shape.K, round_to_nearest=nearest)
 
 
 def check_inputs(name: str, arrays: Iterable[F32]) -> None:
@@ -307,10 +264,20 @@ def run_case(harness: Harness, traits: AdapterTraits, case: Case) -> CaseResult:
         return replace(case.blank(), reason=error.message, hint=error.hint)
 
 
-def _batches(source: Iterator[Weights], shape: Shape) -> Iterator[list[Weights]]:
-    """Weights in groups small enough to share an arena."""
+def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None) -> tuple[str, ...]:
+    if metrics is None or predicted is None:
+        return ()
+    text = predict.warning(case.path, metrics.nmse, predicted, case.shape.M * case.shape.N)
+    return (text,) if text else ()
+
+
+def _batches(source: Iterator[Weights], case: Case) -> Iterator[list[Weights]]:
+    """Weights in groups small enough to share an arena. Only pooled products share one: the others
+    mean something each by itself."""
+    shape: Shape = case.shape
     size = 4 * (shape.M * shape.K + shape.K * shape.N + shape.M * shape.N)
-    while batch := list(itertools.islice(source, max(1, _BATCH_BYTES // size))):
+    together = max(1, _BATCH_BYTES // size) if FAMILIES[case.family].activation else 1
+    while batch := list(itertools.islice(source, together)):
         yield batch
 
 

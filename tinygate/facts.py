@@ -1,0 +1,144 @@
+"""What one run of a case has shown, product by product. Gathers and merges; gate.py judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinygate import compare, diagnosis
+from tinygate.arena import Arena
+from tinygate.cases import Case
+from tinygate.compare import Deviation, Region
+from tinygate.engines.base import Words
+from tinygate.families import FAMILIES
+from tinygate.formats import F32, Values
+from tinygate.harness import marker
+from tinygate.precision import conformance_limit
+from tinygate.shapes import Shape
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One product of the case, kept so that a failure can be saved and shown: the first that is
+    wrong by itself, else the first."""
+
+    A: F32
+    B: F32
+    held: Values
+    C: F32
+    R: F32 | None
+    wrong: bool
+
+
+@dataclass
+class Facts:
+    """Of one run, over one batch of products or over all of them.
+
+    written     elements that still hold the marker
+    finite      outputs that are NaN or infinite
+    differs     bits unlike the first run's
+    wrong       unequal to the one right answer of an exact family
+    past        words behind C that changed: (how many, the first one's distance from C's end)
+    deviation   from the float64 product of the stored operands
+    cause       of a deviation over the limit, where the numbers show one
+    """
+
+    shape: Shape
+    written: Region = field(init=False)
+    finite: Region = field(init=False)
+    differs: Region = field(init=False)
+    wrong: Region = field(init=False)
+    past: tuple[int, int] | None = None
+    deviation: Deviation | None = None
+    cause: str = ""
+    outputs: list[F32] = field(default_factory=list)
+    sample: Sample | None = None
+
+    def __post_init__(self) -> None:
+        size = (self.shape.M, self.shape.N)
+        self.written, self.finite, self.differs, self.wrong = (Region(size) for _ in range(4))
+
+    def absorb(self, more: Facts) -> None:
+        """Take in what another batch of the same run has shown."""
+        for name in ("written", "finite", "differs", "wrong"):
+            getattr(self, name).merge(getattr(more, name))
+        self.past = self.past or more.past
+        self.cause = self.cause or more.cause
+        if more.deviation is not None:
+            self.deviation = compare.worse(self.deviation, more.deviation)
+        self.outputs += more.outputs
+        if self.sample is None or (more.sample and more.sample.wrong and not self.sample.wrong):
+            self.sample = more.sample
+
+    def inspect(self, bits: Words, behind: Words, guard: int, run: int) -> None:
+        """What can be said of C[M,N] without knowing what it should be."""
+        unwritten = compare.region(bits, marker(run))
+        self.written.merge(unwritten)
+        if not unwritten.count:  # the marker is a NaN too: named once is enough
+            self.finite.merge(compare.region(bits))
+        stray = np.flatnonzero(behind != guard)
+        if stray.size and self.past is None:
+            self.past = (int(stray.size), int(stray[0]))
+
+    def measure(self, case: Case, C: F32, A: F32, held: Values) -> None:
+        """C against what the stored operands make of these inputs."""
+        family = FAMILIES[case.family]
+        if family.exact:
+            unequal = (
+                compare.unequal_to_product if family.exact == "product" else compare.unequal_to_rows
+            )
+            self.wrong.merge(unequal(C, A, held))
+            return
+        limit = conformance_limit(case.path, case.shape.K, family.norm)
+        found = compare.deviation(C, A, held, limit)
+        if not self.cause and (found.worst > 1.0 or self.finite.count):
+            self.cause = diagnosis.cause(case.family, C, A, held, limit)
+        self.deviation = compare.worse(self.deviation, found)
+        self.outputs.append(C)
+
+    @property
+    def bad(self) -> bool:
+        """Whether these products are wrong by themselves, whatever the pooled metrics say."""
+        over = self.deviation is not None and self.deviation.worst > 1.0
+        found = self.written.count + self.finite.count + self.wrong.count
+        return over or bool(found) or self.past is not None
+
+
+def of_run(
+    case: Case,
+    run: int,
+    out: Words,
+    c: Arena,
+    As: Sequence[F32],
+    Bs: Sequence[F32],
+    held: Sequence[Values],
+    Rs: Sequence[F32],
+) -> Facts:
+    """Everything one run of a batch shows. Bs and held repeat where there are more As."""
+    total = Facts(case.shape)
+    size = (case.shape.M, case.shape.N)
+    for i, (row, A) in enumerate(zip(out, As, strict=True)):
+        bits = row[: c.payload].reshape(size)
+        C = bits.view(np.float32)
+        one = Facts(case.shape)
+        one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
+        one.measure(case, C, A, held[i % len(held)])
+        one.sample = Sample(
+            A, Bs[i % len(Bs)], held[i % len(held)], C, Rs[i] if Rs else None, one.bad
+        )
+        total.absorb(one)
+    return total
+
+
+def differing(out: Words, first: Words, c: Arena, run: int, shape: Shape) -> Region:
+    """Where a run's bits differ from the first one's. What neither wrote holds two markers and is
+    no difference."""
+    found = Region((shape.M, shape.N))
+    for row, before in zip(out, first, strict=True):
+        bits, old = row[: c.payload], before[: c.payload]
+        untouched = (bits == marker(run)) & (old == marker(0))
+        bits = np.where(untouched, old, bits)
+        found.merge(compare.differing(bits.reshape(shape.M, -1), old.reshape(shape.M, -1)))
+    return found

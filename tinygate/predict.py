@@ -1,0 +1,103 @@
+"""The error a path should show on these very inputs, from what it declares.
+
+Storing x rounds it by an error of variance V_x = gap^2 / 12, gap the distance between its two
+neighbours in the format. Independent errors of operands add up over a sum to
+
+    V = (A∘A)·V_B + V_A·(B∘B)      elementwise, to first order
+
+the textbook propagation of variances through a bilinear form. From it
+    NMSE     = sum V / sum C^2                            plus what summing adds (precision.py)
+    mean_rel = sqrt(2/pi) mean( sqrt(V) / max(|R|, 0.01 m) ),   E|x| of a normal x is sqrt(2/pi) s
+    max_abs  = about max sqrt(V) * sqrt(2 ln(2 M N)),           the largest of M N normal values
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinygate.blocks import F64, blocks, product
+from tinygate.formats import F32, FORMATS, Values
+from tinygate.paths import FastPath
+from tinygate.precision import accumulated_nmse
+from tinygate.results import Prediction
+
+NMSE_WARNING = 2.0
+FEWEST_FOR_WARNING = 256
+
+
+@dataclass
+class Predictor:
+    """Sums over a case's products; `result` closes them."""
+
+    path: FastPath
+    K: int
+    variance: float = 0.0
+    energy: float = 0.0
+    relative: float = 0.0
+    largest: float = 0.0
+    count: int = 0
+
+    def add(self, As: Sequence[F32], Bs: Sequence[F32], Rs: Sequence[F32]) -> None:
+        """Take in products that belong together: their mean |R| floors the relative error."""
+        size = sum(R.size for R in Rs)
+        floor = 0.01 * sum(float(np.abs(R).sum(dtype=np.float64)) for R in Rs) / size
+        for A, B, R in zip(As, Bs, Rs, strict=True):
+            energy = _energy(R)
+            summed = accumulated_nmse(self.path, self.K) * energy / R.size
+            self.energy += energy
+            for block in blocks(*R.shape):
+                V = self._variance(A, B, block) + summed
+                self.variance += float(V.sum())
+                self.largest = max(self.largest, float(V.max()))
+                if floor:
+                    scale = np.maximum(np.abs(R[block]), floor)
+                    self.relative += float((np.sqrt(V) / scale).sum())
+            self.count += R.size
+
+    def result(self) -> Prediction | None:
+        """The prediction, or None where there is nothing to predict from."""
+        if not self.energy:
+            return None
+        return Prediction(
+            nmse=self.variance / self.energy,
+            mean_rel=math.sqrt(2 / math.pi) * self.relative / self.count,
+            max_abs=math.sqrt(self.largest) * math.sqrt(2 * math.log(2 * self.count)),
+        )
+
+    def _variance(self, A: F32, B: F32, block: tuple[slice, slice]) -> F64:
+        """One block of V. Operands that the kernel rounds inside count as if stored so."""
+        inside = FORMATS["f16-packed"] if self.path.products == "f16" else None
+        V: F64 = np.zeros((block[0].stop - block[0].start, block[1].stop - block[1].start))
+        storage = inside or FORMATS[self.path.b]
+        if storage.columns_per_word > 1:
+            V += product(A, B, block, _square, storage.variance)  # type: ignore[arg-type]
+        if inside:
+            V += product(A, B, block, inside.variance, _square)  # type: ignore[arg-type]
+        return V
+
+
+def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs: int) -> str:
+    """What to say of a path that is less precise than it declares; empty where it is not, or where
+    too few outputs were compared to tell."""
+    if outputs < FEWEST_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
+        return ""
+    return (
+        f"{path.name} is less precise than it declares: NMSE {measured_nmse:.2e} is "
+        f"{measured_nmse / predicted.nmse:.1f} times the predicted {predicted.nmse:.2e}"
+    )
+
+
+def _square(x: Values) -> F64:
+    wide = x.astype(np.float64)
+    return wide * wide
+
+
+def _energy(R: F32) -> float:
+    """Sum of squares in float64, a row block at a time."""
+    step = max(1, (1 << 18) // R.shape[1])
+    parts = (R[i : i + step].astype(np.float64) for i in range(0, R.shape[0], step))
+    return sum(float((part * part).sum()) for part in parts)
