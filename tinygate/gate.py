@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # compare brings numpy, which the command line does without
     from tinygate.formats import F32, StorageFormat
 
 MEAN_REL_LIMIT = 0.005
+F16_MIN_NORMAL = 2.0**-14
 _MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
 _MEAN_REL_WHY = "the seed's: 0.5%, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
 
@@ -158,7 +159,8 @@ def packing(found: Packing) -> Check:
         return Check("packing", Status.PASS, why=why)
     k, n = found.region.first
     where = f", {found.region.where}" if found.region.where and found.region.count > 1 else ""
-    reason = (
+    flushed = found.stored == 0 and 0 < abs(found.original) < F16_MIN_NORMAL
+    reason = ("subnormals flushed: " if flushed else "") + (
         f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
         f"stored wrong, B[{k},{n}]={found.original:.6g} stored as {found.stored:.6g}{where}"
     )

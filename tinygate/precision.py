@@ -15,6 +15,7 @@ Norm = Literal["G", "abs"]
 
 U32 = 2.0**-24  # unit roundoff of f32: half an ulp of 1
 U16 = 2.0**-11  # unit roundoff of f16
+_EULER_GAMMA = 0.5772156649015329
 REFERENCE_BLOCK = 16  # terms the reference sums from zero before it adds them to the running sum
 
 
@@ -68,6 +69,21 @@ def accumulated_nmse(path: FastPath, K: int) -> float:
     """
     unit = U16 if path.accumulate == "f16" else U32
     return 0.09 * K * (unit**2 + U32**2 / REFERENCE_BLOCK)
+
+
+def mean_rel_of_zero_mean(nmse: float) -> float:
+    """mean_rel in closed form for C and error both normal with mean zero and NMSE = rho^2.
+
+    With tau = 0.01 m / sigma, the floor of the denominator in units of sigma (m = sigma sqrt(2/pi)):
+        rho (2/pi) [ E1(tau^2/2)/2 + sqrt(pi/2) erf(tau/sqrt 2)/tau ]
+    the integral of E|error| / max(|C|, floor) over a normal C, split where |C| meets the floor. E1,
+    the exponential integral, by its series at 0; tau^2/2 is 3e-5 here.
+    """
+    tau = 0.01 * math.sqrt(2 / math.pi)
+    x = tau * tau / 2
+    e1 = -_EULER_GAMMA - math.log(x) + x - x * x / 4
+    flat = math.sqrt(math.pi / 2) * math.erf(tau / math.sqrt(2)) / tau
+    return math.sqrt(nmse) * 2 / math.pi * (e1 / 2 + flat)
 
 
 def reference_limit(K: int, *, round_to_nearest: bool) -> Limit:
