@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tinygate.families import FAMILIES
-from tinygate.formats import F16_MAX, F16_MIN_NORMAL
 from tinygate.inputs import generate
 from tinygate.paths import BUILTIN, FastPath
+from tinygate.precision import F16_MAX, F16_MIN_NORMAL
 from tinygate.shapes import Shape
 
 PATH = BUILTIN[0]

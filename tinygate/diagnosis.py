@@ -10,8 +10,8 @@ import numpy as np
 
 from tinygate.blocks import blocks, product
 from tinygate.compare import deviation, nonfinite
-from tinygate.formats import F16_MAX, F16_MIN_NORMAL, F32, Values
-from tinygate.precision import Limit
+from tinygate.formats import F32, Values
+from tinygate.precision import F16_MAX, F16_MIN_NORMAL, Limit
 
 _INFINITY = np.uint32(0x7F800000)
 

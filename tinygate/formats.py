@@ -12,14 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.engines.base import Words
+from tinygate.precision import F16_MAX
 
 F32 = NDArray[np.float32]
 # A matrix as stored: float32, or float16 that is widened where it is used.
 Values = NDArray[np.float32] | NDArray[np.float16]
-
-# The smallest f16 normal. WGSL lets an adapter flush anything smaller that is not zero.
-F16_MIN_NORMAL = 2.0**-14
-F16_MAX = 65504.0
 
 
 @dataclass(frozen=True)

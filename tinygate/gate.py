@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
 
-from tinygate.precision import Limit
+from tinygate.precision import F16_MIN_NORMAL, Limit
 from tinygate.results import (
     ACTIVATING_FAMILIES,
     CaseResult,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # compare brings numpy, which the command line does without
     from tinygate.formats import F32, StorageFormat
 
 MEAN_REL_LIMIT = 0.005
-F16_MIN_NORMAL = 2.0**-14
 _MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
 _MEAN_REL_WHY = "the seed's: 0.5%, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
 
@@ -173,6 +172,16 @@ def refused(message: str, outside: Region) -> Check:
     if outside.count:
         return Check("refusal", Status.PASS, why=why)
     return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
+
+
+def packed_past() -> Check:
+    """A packer wrote behind the packed weights."""
+    return Check(
+        "packing guard",
+        Status.FAIL,
+        "packing: wrote past the output",
+        why="words behind the packed weights are bound with them",
+    )
 
 
 def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -> Check:

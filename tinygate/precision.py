@@ -15,6 +15,9 @@ Norm = Literal["G", "abs"]
 
 U32 = 2.0**-24  # unit roundoff of f32: half an ulp of 1
 U16 = 2.0**-11  # unit roundoff of f16
+# The smallest f16 normal. WGSL lets an adapter flush anything smaller that is not zero.
+F16_MIN_NORMAL = 2.0**-14
+F16_MAX = 65504.0
 _EULER_GAMMA = 0.5772156649015329
 REFERENCE_BLOCK = 16  # terms the reference sums from zero before it adds them to the running sum
 
@@ -74,7 +77,7 @@ def accumulated_nmse(path: FastPath, K: int) -> float:
 def mean_rel_of_zero_mean(nmse: float) -> float:
     """mean_rel in closed form for C and error both normal with mean zero and NMSE = rho^2.
 
-    With tau = 0.01 m / sigma, the floor of the denominator in units of sigma (m = sigma sqrt(2/pi)):
+    With tau = 0.01 m / sigma, the denominator's floor in units of sigma, and m = sigma sqrt(2/pi):
         rho (2/pi) [ E1(tau^2/2)/2 + sqrt(pi/2) erf(tau/sqrt 2)/tau ]
     the integral of E|error| / max(|C|, floor) over a normal C, split where |C| meets the floor. E1,
     the exponential integral, by its series at 0; tau^2/2 is 3e-5 here.

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from tinygate.draw import Weights, around, no_subnormals, normal, uniform, weights
-from tinygate.formats import F16_MAX
 from tinygate.paths import FastPath
+from tinygate.precision import F16_MAX
 from tinygate.shapes import Shape
 
 _SIGMA = 0.02  # of a trained layer's weights

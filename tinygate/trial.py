@@ -114,6 +114,9 @@ class Trial:
         except PackingRefusedError as error:
             self.refusal = gate.refused(error.message, outside)
             return None
+        if stored.past:
+            self.refusal = gate.packed_past()
+            return None
         if outside.count:
             self.refusal = gate.not_refused(outside, Bs[0], storage, stored.words[0])
             return None
