@@ -182,6 +182,10 @@ REFERENCE = FastPath(
     name="f32",
     pill="f32",
     kernel="matmul_f32.wgsl",
+    entries=(
+        Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
+        Entry("main", 64, 128),
+    ),
     why="the reference: f32 storage, products and sums, K in blocks of 16",
 )
 
@@ -191,6 +195,10 @@ BUILTIN: tuple[FastPath, ...] = (
         pill="f16 storage",
         kernel="matmul_f16_storage.wgsl",
         b="f16-packed",
+        entries=(
+            Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
+            Entry("main", 64, 128),
+        ),
         pack="pack_f16.wgsl",
         why="core built-ins pack2x16float and unpack2x16float; no feature needed",
     ),
