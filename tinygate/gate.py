@@ -287,8 +287,10 @@ def judge_path(
             line=line,
         )
     status = worst(case.status for case in cases)
-    deciding = next((c for c in cases if c.status is status), None)
-    reason = "" if deciding is None or status is Status.PASS else deciding.reason
+    deciding = _deciding(cases, status)
+    reason = ""
+    if deciding is not None and status is not Status.PASS:
+        reason = f"{deciding.shape} {deciding.family}: {deciding.reason}"
     state = "unverified"
     classes: tuple[str, ...] = ()
     if status is Status.FAIL:
@@ -307,7 +309,7 @@ def judge_path(
             state = "passes uniform" if ran == {"uniform"} else f"passes {', '.join(sorted(ran))}"
             outcome = f"{state}; not active without {', '.join(lacking)}"
             reason = f"needs {', '.join(lacking)} too"
-    decided_by = "" if deciding is None or status is Status.PASS else deciding.id
+    decided_by = "" if deciding is None else deciding.id
     return PathResult(
         path,
         pill,
@@ -321,6 +323,13 @@ def judge_path(
         tuple(cases),
         f"[ops] {path} gate verdict: {status} — {outcome}",
     )
+
+
+def _deciding(cases: Sequence[CaseResult], status: Status) -> CaseResult | None:
+    """The case that decides a path's verdict: of those that have it, the one nearest to or
+    farthest over its limit; the first where no limit is measured."""
+    having = [case for case in cases if case.status is status]
+    return max(having, key=lambda case: -1.0 if case.budget is None else case.budget, default=None)
 
 
 def _active_classes(cases: Sequence[CaseResult]) -> tuple[tuple[str, ...], list[str]]:

@@ -156,7 +156,7 @@ class PathResult:
     missing          what the adapter lacks; empty where the path is detected
     state            "active", "rejected", "unavailable", "unverified", or a weaker word for a path
                      that passed without all the activating families ("passes uniform")
-    deciding         the id of the case that decided, where one did
+    deciding         the id of the case that decided: on PASS the one nearest to its limit
     source_hash      SHA-256 over kernel, packer and constants: part of a verdict's identity
     """
 

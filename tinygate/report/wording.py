@@ -92,13 +92,18 @@ def percent(budget: float) -> str:
 
 
 def gate(path: PathResult) -> str:
-    """The verdict with its worst margin: "PASS, worst margin 12% of budget"."""
+    """The verdict, its worst margin and where: "PASS, worst margin 12% of budget at 64x128x128
+    uniform"."""
     budget = path.budget
     if budget is None or not math.isfinite(budget):
         return path.status.value
     # A FAIL for another reason (a NaN, a guard word) beside a good margin would read as a riddle.
     if path.status is Status.PASS or (path.status is Status.FAIL and budget >= 1):
-        return f"{path.status.value}, worst margin {percent(budget)}"
+        _, _, case = path.deciding.partition("/")
+        # A FAIL's state names its case already.
+        named = case and path.status is Status.PASS
+        at = f" at {clean(case).replace('/', ' ')}" if named else ""
+        return f"{path.status.value}, worst margin {percent(budget)}{at}"
     return path.status.value
 
 
