@@ -57,7 +57,7 @@ def main() -> int:
             worst: dict[str, float] = {}
             for seed in range(options.first, options.first + options.seeds):
                 result = run_case(harness, found, Case(path, shape, family, seed))
-                verdicts[result.status] += 1
+                verdicts[str(result.status)] += 1
                 if result.status != "PASS":
                     print(f"{result.id} seed {seed}: {result.status} {result.reason}")
                 for check in result.checks:

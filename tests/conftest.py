@@ -1,0 +1,46 @@
+"""One open device for every test that needs one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tinygate import engines, traits
+from tinygate.adapters import choose
+from tinygate.engines.base import Device
+from tinygate.errors import NoAdapterError
+from tinygate.harness import Harness
+from tinygate.results import AdapterTraits
+from tinygate.runner import Runner
+
+
+def open_device() -> Device:
+    """A device of the preferred adapter, with the features the faults use."""
+    engine = engines.load(engines.DEFAULT_ENGINE)
+    info = choose(engine.adapters())
+    return engine.open(info.index, [name for name in ("subgroups",) if name in info.features])
+
+
+@pytest.fixture(scope="session")
+def device() -> Iterator[Device]:
+    """A test that needs an adapter fails where none is found, unless the environment says so."""
+    if os.environ.get("TINYGATE_NO_ADAPTER") == "1":
+        pytest.skip("TINYGATE_NO_ADAPTER=1")
+    try:
+        opened = open_device()
+    except NoAdapterError as error:
+        pytest.fail(f"{error.render()}\nTINYGATE_NO_ADAPTER=1 skips the tests that need one")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def harness(device: Device) -> Harness:
+    return Harness(Runner(device))
+
+
+@pytest.fixture(scope="session")
+def adapter_traits(harness: Harness) -> AdapterTraits:
+    return traits.probe(harness.runner)
