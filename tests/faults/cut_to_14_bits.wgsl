@@ -1,0 +1,31 @@
+// fault: cuts both operands to 14 significant bits and declares f32
+// declares: b=f32
+// shapes: 17x128x65
+// must fail: uniform by conformance
+// must fail: identity by exact
+// because: more precise than f16, less than declared
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+fn cut(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0xfffffc00u); }
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < dims.K; k++) { sum += cut(a[m * dims.K + k]) * cut(b[k * dims.N + n]); }
+  c[m * dims.N + n] = sum;
+}

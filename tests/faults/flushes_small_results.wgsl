@@ -1,0 +1,34 @@
+// fault: flushes results under 1e-3 to zero
+// declares: b=f16-packed
+// shapes: 64x128x128
+// must fail: uniform by conformance
+// must fail: identity by exact
+// because: too few results and too small a change for the activation limits; S has them exactly
+// passes: positive, integer
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<u32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+fn weight(k: u32, n: u32) -> f32 {
+  return unpack2x16float(b[k * ((dims.N + 1u) / 2u) + n / 2u])[n % 2u];
+}
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < dims.K; k++) { sum += a[m * dims.K + k] * weight(k, n); }
+  c[m * dims.N + n] = select(sum, 0.0, abs(sum) < 1e-3);
+}

@@ -1,0 +1,34 @@
+// fault: leaves the last column of each tile of 64 as the tile to its left had it
+// declares: b=f32
+// shapes: 17x33x130
+// must fail: uniform by max_abs, mean_rel, conformance
+// must fail: integer by exact
+// must fail: identity by exact
+// says: column 127
+// because: the first tile is right, so the shape must have a second
+// passes at: 17x33x127
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  let stale = n % 64u == 63u && n >= 64u;
+  let source = select(n, n - 64u, stale);
+  var sum = 0.0;
+  for (var k = 0u; k < dims.K; k++) { sum += a[m * dims.K + k] * b[k * dims.N + source]; }
+  c[m * dims.N + n] = sum;
+}

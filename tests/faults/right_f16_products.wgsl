@@ -1,0 +1,26 @@
+// right: C = A·B with both operands rounded to f16 inside, and declared so
+// declares: b=f32, products=f16
+// because: declared f16 products allow for either neighbour of an operand
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < dims.K; k++) { sum += quantizeToF16(a[m * dims.K + k]) * quantizeToF16(b[k * dims.N + n]); }
+  c[m * dims.N + n] = sum;
+}

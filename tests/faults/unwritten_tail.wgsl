@@ -1,0 +1,34 @@
+// fault: never writes the columns past the last multiple of four
+// declares: b=f32
+// shapes: 17x33x65
+// must fail: uniform by written
+// must fail: positive by written
+// must fail: integer by written, exact
+// must fail: identity by written, exact
+// says: 17 never written at [0,64]; column 64
+// because: C is filled with a marker before the run
+// passes at: 17x33x64
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  if (n >= dims.N / 4u * 4u) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < dims.K; k++) { sum += a[m * dims.K + k] * b[k * dims.N + n]; }
+  c[m * dims.N + n] = sum;
+}
