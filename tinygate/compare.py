@@ -20,6 +20,7 @@ from tinygate.precision import Limit
 from tinygate.results import Metrics
 
 Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
 
 _EXPONENT = np.uint32(0x7F800000)
 _FLAT = 1 << 18  # elements compared at a time
@@ -31,21 +32,21 @@ MAP_ROWS, MAP_COLS = 16, 64
 
 @dataclass
 class Region:
-    """Which elements of [M, N] are bad: how many, the first, in which rows and columns, and how
-    many in each cell of a coarse map."""
+    """Which elements of [M, N] are bad: how many, the first, how many in each row, in each column
+    and in each cell of a coarse map."""
 
     shape: tuple[int, int]
     count: int = 0
     first: tuple[int, int] | None = None
-    rows: Mask = field(init=False)
-    cols: Mask = field(init=False)
+    rows: Counts = field(init=False)
+    cols: Counts = field(init=False)
     cells: NDArray[np.int64] = field(init=False)
     cell_shape: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
         M, N = self.shape
-        self.rows = np.zeros(M, np.bool_)
-        self.cols = np.zeros(N, np.bool_)
+        self.rows = np.zeros(M, np.int64)
+        self.cols = np.zeros(N, np.int64)
         self.cell_shape = (-(-M // MAP_ROWS), -(-N // MAP_COLS))
         self.cells = np.zeros((-(-M // self.cell_shape[0]), -(-N // self.cell_shape[1])), np.int64)
 
@@ -55,11 +56,11 @@ class Region:
         if not count:
             return
         self.count += count
-        in_rows, in_cols = bad.any(axis=1), bad.any(axis=0)
-        self.rows[row : row + bad.shape[0]] |= in_rows
-        self.cols[col : col + bad.shape[1]] |= in_cols
+        in_rows, in_cols = np.count_nonzero(bad, axis=1), np.count_nonzero(bad, axis=0)
+        self.rows[row : row + bad.shape[0]] += in_rows
+        self.cols[col : col + bad.shape[1]] += in_cols
         self._map(bad, row, col)
-        i = int(in_rows.argmax())
+        i = int((in_rows > 0).argmax())
         at = (row + i, col + int(bad[i].argmax()))
         self.first = at if self.first is None else min(self.first, at)
 
@@ -77,14 +78,22 @@ class Region:
         if other.first is None:
             return
         self.count += other.count
-        self.rows |= other.rows
-        self.cols |= other.cols
+        self.rows += other.rows
+        self.cols += other.cols
         self.cells += other.cells
         self.first = other.first if self.first is None else min(self.first, other.first)
 
     @property
     def where(self) -> str:
-        """`row 3`, `rows 64-534, columns 64-1023`; empty where the bad ones are all over."""
+        """`row 3`, `rows 64-534, columns 64-1023`, `all but rows 0-63, columns 0-63`; empty where
+        the bad ones are all over."""
+        kept = (self.rows < self.shape[1], self.cols < self.shape[0])
+        right = int(kept[0].sum()) * int(kept[1].sum())
+        if self.rows.all() and self.cols.all() and right:
+            if self.count + right != self.shape[0] * self.shape[1]:
+                return ""
+            rows, cols = (np.flatnonzero(axis) for axis in kept)
+            return f"all but {_spell('row', rows)}, {_spell('column', cols)}"
         parts = []
         for name, axis in (("row", self.rows), ("column", self.cols)):
             if not axis.all() and axis.any():
