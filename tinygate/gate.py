@@ -233,6 +233,8 @@ def percent(x: float, decimals: int) -> str:
     value = 100 * x
     if value != value or value in (float("inf"), float("-inf")):
         return f"{_non_finite(value)}%"
+    if abs(value) >= 1e21:  # toFixed gives up its digits here, and a Decimal has no room for them
+        return f"{float(value)!r}%"
     return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)}%"
 
 
