@@ -56,9 +56,12 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 
 
 def exact_integer(path: FastPath) -> int:
-    """The largest n such that every whole number up to n is exact in the path's B."""
-    bits = FORMATS[path.b].significand
-    return int(2 ** (min(bits, 11) if "f16" in (path.products, path.output) else bits))
+    """The largest n such that every whole number up to n is exact in the path's B, and so is its
+    product with any of A's where products are f16."""
+    stored = 2 ** FORMATS[path.b].significand
+    if path.products == "f16":
+        return int(min(stored, EXACT_SUM["f16"] // _largest_activation(path)))
+    return int(stored)
 
 
 def exact_sum(path: FastPath) -> int:
