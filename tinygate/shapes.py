@@ -43,13 +43,14 @@ class Shape:
         dims, colon, name = text.strip().partition(":")
         if colon and not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
             raise ShapeError(
-                f"{text!r} is not a shape: a name is 1 to 40 letters, digits, '.', '_' or '-'",
+                f"{_shown(text)} is not a shape: a name is 1 to 40 letters, digits, '.', '_', '-'",
                 f"{_SHAPE_HINT}:mlp",
             )
         parts = dims.split("x")
         if len(parts) != 3:
             raise ShapeError(
-                f"{text} is not a shape: expected MxKxN, three positive integers", _SHAPE_HINT
+                f"{_shown(text)} is not a shape: expected MxKxN, three positive integers",
+                _SHAPE_HINT,
             )
         values = [_dimension(text, axis, part) for axis, part in zip("MKN", parts, strict=True)]
         return cls(values[0], values[1], values[2], name)
@@ -59,17 +60,28 @@ def _dimension(text: str, axis: str, part: str) -> int:
     """One of M, K, N, named in the error when it is wrong."""
     if not re.fullmatch(r"[+-]?[0-9]{1,20}", part):
         raise ShapeError(
-            f"{text} is not a shape: {axis} is {part!r}, expected a positive integer"
+            f"{_shown(text)} is not a shape: {axis} is {_cut(part)!r}, expected a positive integer"
             if part
-            else f"{text} is not a shape: {axis} is missing, expected MxKxN",
+            else f"{_shown(text)} is not a shape: {axis} is missing, expected MxKxN",
             _SHAPE_HINT,
         )
     value = int(part)
     if not 1 <= value <= _U32_MAX:
         raise ShapeError(
-            f"{text} is not a shape: {axis} is {value}, expected 1 to {_U32_MAX}", _SHAPE_HINT
+            f"{_shown(text)} is not a shape: {axis} is {value}, expected 1 to {_U32_MAX}",
+            _SHAPE_HINT,
         )
     return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _shown(text: str) -> str:
+    """A text as an error names it: on one line, whatever was typed."""
+    short = _cut(text)
+    return short if short.isprintable() and short.strip() else repr(short)
 
 
 SUITES: dict[str, tuple[Shape, ...]] = {
