@@ -80,7 +80,8 @@ def choose(adapters: Sequence[AdapterInfo], query: str | None = None) -> Adapter
     if query is None:
         return min(adapters, key=rank)
     if query.isascii() and query.isdigit():
-        found = [adapter for adapter in adapters if str(adapter.index) == str(int(query[:9]))]
+        index = query.lstrip("0") or "0"
+        found = [adapter for adapter in adapters if str(adapter.index) == index]
     else:
         found = [adapter for adapter in adapters if query.lower() in adapter.name.lower()]
     if not found or not query:

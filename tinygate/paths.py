@@ -168,11 +168,15 @@ def validate(path: FastPath) -> FastPath:
         path.entries,
         "a last entry point that takes any M",
     )
+    for entry in path.entries:
+        require(
+            min(entry.rows, entry.cols, entry.max_m or 1) >= 1, "entries", entry, "positive sizes"
+        )
     require(
         all(n >= 1 for n in path.multiple_of), "multiple_of", path.multiple_of, "positive integers"
     )
-    for file in filter(None, (path.kernel_file(), path.pack_file())):
-        require(file.is_file(), "kernel", str(file), "a file that exists")
+    for key, file in (("kernel", path.kernel_file()), ("pack", path.pack_file())):
+        require(file is None or file.is_file(), key, str(file), "a file that exists")
     return path
 
 
