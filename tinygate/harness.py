@@ -50,6 +50,12 @@ def marker(run: int) -> int:
     return MARKERS[min(run, 1)]
 
 
+def _strayed(arena: Arena, words: Words) -> bool:
+    """Whether anything behind the payloads is no longer what it was."""
+    behind = words[:, arena.payload : arena.payload + arena.tail]
+    return bool((behind != arena.behind).any())
+
+
 def as_words(x: F32) -> Words:
     """The bits of a float32 array, flat, without a copy."""
     return x.reshape(-1).view(np.uint32)
@@ -132,18 +138,22 @@ class Harness:
         """
         storage = FORMATS[path.b]
         size = storage.words(shape.K, shape.N)
-        arena = Arena(self.device, len(Bs), size, _BEHIND_INPUT, NAN_WORD)
-        blank = np.broadcast_to(np.uint32(NAN_WORD), (size,))
-        arena.fill([blank] * len(Bs))
+        arena = self._unpacked(len(Bs), size)
+        past = False
         if b is not None:
             self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
             b.destroy()
         else:
             for B, target in zip(Bs, arena.bindings(), strict=True):
-                self._pack_panels(path, shape, B, target)
+                past |= self._pack_panels(path, shape, B, target)
         words = arena.read()
-        past = (words[:, size : size + arena.tail] != np.uint32(NAN_WORD)).any()
-        return Stored(arena, [row[:size] for row in words], bool(past))
+        return Stored(arena, [row[:size] for row in words], past or _strayed(arena, words))
+
+    def _unpacked(self, count: int, size: int) -> Arena:
+        """Room for packed words: NaN until they are written, and behind them."""
+        arena = Arena(self.device, count, size, _BEHIND_INPUT, NAN_WORD)
+        arena.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
+        return arena
 
     def _pack_batch(
         self,
@@ -164,23 +174,29 @@ class Harness:
         for row, B in zip(found, Bs, strict=True):
             refuse(row, B, FORMATS[path.b].max_finite, first_row)
 
-    def _pack_panels(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> None:
-        """Pack rows of K at a time, where B's f32 is more than may be bound at once."""
+    def _pack_panels(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
+        """Pack rows of K at a time, where B's f32 is more than may be bound at once; whether a
+        panel was written past.
+
+        Each panel has room of its own and is moved from there: few rows of a wide B begin where a
+        binding may.
+        """
         storage = FORMATS[path.b]
-        limit = self.device.info.limits.max_storage_buffer_binding_size
-        # A multiple of 64 rows starts at an aligned offset in every format.
-        rows = max(64, limit // (4 * shape.N) // 64 * 64)
+        rows = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.N))
+        past = False
         for k in range(0, shape.K, rows):
             part = B[k : k + rows]
-            source = self._upload([as_words(part)])
-            here = Binding(
-                target.buffer,
-                target.offset + 4 * storage.words(k, shape.N),
-                4 * storage.words(part.shape[0], shape.N),
-            )
+            size = storage.words(part.shape[0], shape.N)
+            source, packed = self._upload([as_words(part)]), self._unpacked(1, size)
             narrow = Shape(shape.M, part.shape[0], shape.N)
-            self._pack_batch(path, narrow, source.bindings(), [here], [part], k)
+            self._pack_batch(path, narrow, source.bindings(), packed.bindings(), [part], k)
             source.destroy()
+            words = packed.read()
+            packed.destroy()
+            past |= _strayed(packed, words)
+            at = target.offset + 4 * storage.words(k, shape.N)
+            self.device.write(target.buffer, at, words[0, :size])
+        return past
 
     def own_conversion(self, values: F32) -> Halves:
         """Values through the adapter's own pack2x16float: what a packer is held against."""
