@@ -106,13 +106,13 @@ fn main(
     var p50 = vec4f(); var p51 = vec4f();
     var p60 = vec4f(); var p61 = vec4f();
     var p70 = vec4f(); var p71 = vec4f();
-    // Two k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all. One k a round
-    // would make K = 50257 wrong there; two allow K up to about 69,000.
-    for (var k = 0u; k < select(0u, BLOCK, inside); k += 2u) {
-      let lo0 = tile_a[k * A_STRIDE + lid.y];
-      let hi0 = tile_a[k * A_STRIDE + lid.y + 8u];
-      let v00 = tile_b[k * B_STRIDE + lid.x];
-      let v01 = tile_b[k * B_STRIDE + lid.x + 16u];
+    // Four k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all. One k a round
+    // would make K = 50257 wrong there; four allow K up to about 95,000.
+    for (var k = 0u; k < select(0u, BLOCK, inside); k += 4u) {
+      let lo0 = tile_a[(k + 0u) * A_STRIDE + lid.y];
+      let hi0 = tile_a[(k + 0u) * A_STRIDE + lid.y + 8u];
+      let v00 = tile_b[(k + 0u) * B_STRIDE + lid.x];
+      let v01 = tile_b[(k + 0u) * B_STRIDE + lid.x + 16u];
       p00 += lo0.x * v00; p01 += lo0.x * v01;
       p10 += lo0.y * v00; p11 += lo0.y * v01;
       p20 += lo0.z * v00; p21 += lo0.z * v01;
@@ -133,6 +133,30 @@ fn main(
       p50 += hi1.y * v10; p51 += hi1.y * v11;
       p60 += hi1.z * v10; p61 += hi1.z * v11;
       p70 += hi1.w * v10; p71 += hi1.w * v11;
+      let lo2 = tile_a[(k + 2u) * A_STRIDE + lid.y];
+      let hi2 = tile_a[(k + 2u) * A_STRIDE + lid.y + 8u];
+      let v20 = tile_b[(k + 2u) * B_STRIDE + lid.x];
+      let v21 = tile_b[(k + 2u) * B_STRIDE + lid.x + 16u];
+      p00 += lo2.x * v20; p01 += lo2.x * v21;
+      p10 += lo2.y * v20; p11 += lo2.y * v21;
+      p20 += lo2.z * v20; p21 += lo2.z * v21;
+      p30 += lo2.w * v20; p31 += lo2.w * v21;
+      p40 += hi2.x * v20; p41 += hi2.x * v21;
+      p50 += hi2.y * v20; p51 += hi2.y * v21;
+      p60 += hi2.z * v20; p61 += hi2.z * v21;
+      p70 += hi2.w * v20; p71 += hi2.w * v21;
+      let lo3 = tile_a[(k + 3u) * A_STRIDE + lid.y];
+      let hi3 = tile_a[(k + 3u) * A_STRIDE + lid.y + 8u];
+      let v30 = tile_b[(k + 3u) * B_STRIDE + lid.x];
+      let v31 = tile_b[(k + 3u) * B_STRIDE + lid.x + 16u];
+      p00 += lo3.x * v30; p01 += lo3.x * v31;
+      p10 += lo3.y * v30; p11 += lo3.y * v31;
+      p20 += lo3.z * v30; p21 += lo3.z * v31;
+      p30 += lo3.w * v30; p31 += lo3.w * v31;
+      p40 += hi3.x * v30; p41 += hi3.x * v31;
+      p50 += hi3.y * v30; p51 += hi3.y * v31;
+      p60 += hi3.z * v30; p61 += hi3.z * v31;
+      p70 += hi3.w * v30; p71 += hi3.w * v31;
     }
     s00 += p00; s01 += p01;
     s10 += p10; s11 += p11;
