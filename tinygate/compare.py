@@ -33,10 +33,11 @@ MAP_ROWS, MAP_COLS = 16, 64
 @dataclass
 class Region:
     """Which elements of [M, N] are bad: how many, the first, how many in each row, in each column
-    and in each cell of a coarse map."""
+    and in each cell of a coarse map. `layers` are the matrices with any that were merged."""
 
     shape: tuple[int, int]
     count: int = 0
+    layers: int = 0
     first: tuple[int, int] | None = None
     rows: Counts = field(init=False)
     cols: Counts = field(init=False)
@@ -56,6 +57,7 @@ class Region:
         if not count:
             return
         self.count += count
+        self.layers = max(self.layers, 1)
         in_rows, in_cols = np.count_nonzero(bad, axis=1), np.count_nonzero(bad, axis=0)
         self.rows[row : row + bad.shape[0]] += in_rows
         self.cols[col : col + bad.shape[1]] += in_cols
@@ -78,6 +80,7 @@ class Region:
         if other.first is None:
             return
         self.count += other.count
+        self.layers += other.layers
         self.rows += other.rows
         self.cols += other.cols
         self.cells += other.cells
@@ -87,10 +90,11 @@ class Region:
     def where(self) -> str:
         """`row 3`, `rows 64-534, columns 64-1023`, `all but rows 0-63, columns 0-63`; empty where
         the bad ones are all over."""
-        kept = (self.rows < self.shape[1], self.cols < self.shape[0])
+        M, N = self.shape
+        kept = (self.rows < self.layers * N, self.cols < self.layers * M)
         right = int(kept[0].sum()) * int(kept[1].sum())
         if self.rows.all() and self.cols.all() and right:
-            if self.count + right != self.shape[0] * self.shape[1]:
+            if self.count + self.layers * right != self.layers * M * N:
                 return ""
             rows, cols = (np.flatnonzero(axis) for axis in kept)
             return f"all but {_spell('row', rows)}, {_spell('column', cols)}"
@@ -183,9 +187,11 @@ def over(
     found = Region((M, N))
     step = max(1, _FLAT // N)
     for F, R in zip(outputs, references, strict=True):
+        one = Region((M, N))
         for row in range(0, M, step):
             error = np.abs(F[row : row + step].astype(np.float64) - R[row : row + step])
-            found.add(error > limit if strict else error >= limit, row)
+            one.add(error > limit if strict else error >= limit, row)
+        found.merge(one)
     return found
 
 
