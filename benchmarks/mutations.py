@@ -63,6 +63,7 @@ TOKEN = re.compile(
 # Cheap and telling first; the large one last.
 SHAPES = (
     Shape(17, 33, 65),
+    Shape(8, 33, 65),
     Shape(3, 257, 129),
     *(s for s in SUITES["ragged"] if s.M != 17),
 )

@@ -120,8 +120,9 @@ def test_the_first_entry_that_takes_m_runs(M: int, name: str) -> None:
     assert THREE.shape_class(Shape(M, 5, 7)) == f"{name}/K8"
 
 
-def test_a_shape_class_is_entry_and_k_and_nothing_else() -> None:
-    assert PATH.shape_class(Shape(1, 77, 131)) == "matvec/K128"
+def test_a_shape_class_is_entry_with_its_constants_and_k_and_nothing_else() -> None:
+    assert PATH.shape_class(Shape(1, 77, 131)) == "matvec ROWS=1/K128"
+    assert PATH.shape_class(Shape(3, 77, 1)) == "matvec ROWS=3/K128"
     assert PATH.shape_class(Shape(64, 128, 128)) == "main/K128"
     assert PATH.shape_class(Shape(9, 65, 3, "mlp")) == "main/K128"
     assert PATH.shape_class(Shape(64, 129, 128)) == "main/K256"

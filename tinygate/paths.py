@@ -92,8 +92,11 @@ class FastPath:
         return next(e for e in self.entries if e.max_m is None or e.max_m >= shape.M)
 
     def shape_class(self, shape: Shape) -> str:
-        """Entry point x K rounded up to a power of two: a verdict holds for its class only."""
-        return f"{self.entry(shape).name}/K{shape.k_class}"
+        """Entry point, with the constants it is compiled with, x K rounded up to a power of two: a
+        verdict holds for its class only, and other constants are another kernel."""
+        entry = self.entry(shape)
+        constants = [f"{name}={value:g}" for name, value in entry.overrides(shape).items()]
+        return f"{' '.join([entry.name, *constants])}/K{shape.k_class}"
 
     def misfit(self, shape: Shape) -> str | None:
         """Why this path can't run the shape by its own declaration, or None."""
