@@ -63,9 +63,12 @@ class Check:
 
     @property
     def budget(self) -> float | None:
-        """Share of the limit used up: 0.12 is "12% of budget"."""
+        """Share of the limit used up: 0.12 is "12% of budget". What is not a number is over every
+        limit: as NaN it would hide behind any other share."""
         if self.measured is None or self.limit is None:
             return None
+        if self.measured != self.measured:
+            return float("inf")
         if self.limit == 0:
             return 0.0 if self.measured == 0 else float("inf")
         return self.measured / self.limit
