@@ -106,7 +106,8 @@ def inputs_kept(changed: Sequence[str]) -> Check:
 
 def deterministic(found: Region) -> Check:
     """Where a run's bits differ from the first run's."""
-    noun = f"output{'s' if found.count > 1 else ''} differ from the first run"
+    noun = "outputs differ" if found.count > 1 else "output differs"
+    noun += " from the first run"
     return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
 
 
