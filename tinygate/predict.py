@@ -23,9 +23,8 @@ from tinygate.blocks import F64, blocks, product
 from tinygate.formats import F32, FORMATS, Values
 from tinygate.paths import FastPath
 from tinygate.precision import accumulated_nmse
-from tinygate.results import Prediction
+from tinygate.results import NMSE_WARNING, Prediction
 
-NMSE_WARNING = 2.0
 FEWEST_FOR_WARNING = 256
 
 

@@ -17,6 +17,10 @@ SCHEMA_VERSION = 1
 ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
 
 
+# An NMSE over this many times the prediction is warned about.
+NMSE_WARNING = 2.0
+
+
 class Status(StrEnum):
     """A verdict. A result starts as ERROR "not run", so nothing is green by omission."""
 
@@ -84,6 +88,27 @@ class Prediction:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """One predicted number beside the measured one. `limit` is what the check allows: for the NMSE
+    twice the prediction, over which a path is warned about."""
+
+    name: str
+    predicted: float
+    measured: float
+    limit: float
+
+    @property
+    def ratio(self) -> float:
+        """Measured over predicted."""
+        return self.measured / self.predicted if self.predicted else float("inf")
+
+    @property
+    def margin(self) -> float:
+        """The share of the limit that is left."""
+        return 1 - self.measured / self.limit if self.limit else 0.0
+
+
+@dataclass(frozen=True)
 class Failure:
     """Where C is wrong.
 
@@ -143,6 +168,19 @@ class CaseResult:
     def id(self) -> str:
         """`path/MxKxN/family`: what --list prints and -k matches; a named shape has its name."""
         return f"{self.path}/{self.shape}/{self.family}"
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Predicted beside measured, where both are there."""
+        if self.metrics is None or self.predicted is None:
+            return ()
+        m, p = self.metrics, self.predicted
+        mean_rel_limit = next((c.limit for c in self.checks if c.name == "mean_rel"), None)
+        return (
+            Comparison("mean_rel", p.mean_rel, m.mean_rel, mean_rel_limit or 0.0),
+            Comparison("max_abs", p.max_abs, m.max_abs, m.max_abs_limit),
+            Comparison("nmse", p.nmse, m.nmse, NMSE_WARNING * p.nmse),
+        )
 
     @property
     def budget(self) -> float | None:

@@ -64,6 +64,7 @@ def test_the_whole_case_is_there() -> None:
         "mean_rel_limit": 0.005,
         "max_rel": 0.054,
         "count": 8192,
+        "nmse": 0.0,
     }
     assert case["predicted"] is None
     assert case["speed_up"] is None

@@ -16,12 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tinygate.adapters import AdapterInfo
+from tinygate.report import place
 from tinygate.report.clean import clean
 from tinygate.report.wording import (
     MAX_PROBLEMS,
     PILL_COLUMNS,
     PillRow,
     check_words,
+    comparisons,
     identity,
     pill_rows,
     problems,
@@ -63,6 +65,8 @@ def case(result: CaseResult, *, color: bool = False, verbosity: int = NORMAL) ->
         for check in result.checks:
             name, rest = check_words(check)
             lines.append(f"    {name}: {_word(check.status, color)}{rest}")
+        lines += [f"    predicted: {text}" for text in comparisons(result)]
+    lines += [f"    warning: {clean(text)}" for text in result.warnings]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -94,10 +98,17 @@ def failures(report: Report, *, color: bool = False) -> str:
         return ""
     shown = found[:MAX_PROBLEMS]
     lines = [f"Failures ({len(shown)} of {len(found)}):" if found != shown else "Failures:"]
+    maps = 0
     for problem in shown:
         lines.append(f"  {_word(problem.status, color)} {problem.where}: {problem.reason}")
+        if problem.failure is not None:
+            lines.append(f"    {place.summary(problem.failure)}")
+            if maps < place.MAX_MAPS:
+                maps += 1
+                lines += [f"    {line}" for line in place.chart(problem.failure)]
         lines += [f"    hint: {problem.hint}"] * bool(problem.hint)
         lines += [f"    replay: {problem.replay}"] * bool(problem.replay)
+        lines += [f"    saved: {problem.saved}"] * bool(problem.saved)
     if len(found) > len(shown):
         lines.append(f"  and {len(found) - len(shown)} more")
     return "".join(f"{line}\n" for line in lines)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from tinygate.report import markdown
+from tinygate.report import markdown, place
 from tinygate.report.clean import clean
-from tinygate.report.wording import identity, problems
+from tinygate.report.wording import identity, problems, warnings
 from tinygate.results import Report
 
 
@@ -21,8 +21,11 @@ def render(report: Report) -> str:
         lines += [inert(case.line) for case in path.cases if case.line]
         lines += [inert(path.line)] * bool(path.line)
     lines += [command("warning", "tinygate", note) for note in report.notes]
+    lines += [command("warning", f"tinygate: {where}", text) for where, text in warnings(report)]
     for problem in problems(report):
         parts = [problem.reason]
+        if problem.failure is not None:
+            parts.append(place.summary(problem.failure))
         parts += [f"hint: {problem.hint}"] * bool(problem.hint)
         parts += [f"replay: {problem.replay}"] * bool(problem.replay)
         title = f"tinygate {problem.status.value}: {problem.where}"

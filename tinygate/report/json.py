@@ -12,7 +12,15 @@ from typing import Any
 
 from tinygate.adapters import AdapterInfo
 from tinygate.report.clean import clean
-from tinygate.results import AdapterTraits, CaseResult, Check, Metrics, PathResult, Report
+from tinygate.results import (
+    AdapterTraits,
+    CaseResult,
+    Check,
+    Failure,
+    Metrics,
+    PathResult,
+    Report,
+)
 
 Object = dict[str, Any]
 
@@ -157,7 +165,7 @@ def _case(case: CaseResult) -> Object:
         "reason": clean(case.reason) or None,
         "hint": clean(case.hint) or None,
         "metrics": _metrics(case.metrics, case.checks),
-        "predicted": None,
+        "predicted": _predicted(case),
         "exact": None if case.exact is None else {"wrong": case.exact[0], "total": case.exact[1]},
         "checks": [_check(check) for check in case.checks],
         "budget": number(case.budget),
@@ -168,6 +176,41 @@ def _case(case: CaseResult) -> Object:
         "speed_up": None,
         "line": clean(case.line) or None,
         "replay": clean(case.replay) or None,
+        "saved": clean(case.saved) or None,
+        "failure": _failure(case.failure),
+        "warnings": _texts(case.warnings),
+    }
+
+
+def _predicted(case: CaseResult) -> Object | None:
+    """Each predicted number with the measured one beside it."""
+    found = case.comparisons
+    if not found:
+        return None
+    return {
+        one.name: {
+            "predicted": number(one.predicted),
+            "measured": number(one.measured),
+            "ratio": number(one.ratio),
+            "limit": number(one.limit),
+            "margin": number(one.margin),
+        }
+        for one in found
+    }
+
+
+def _failure(failure: Failure | None) -> Object | None:
+    if failure is None:
+        return None
+    return {
+        "count": failure.count,
+        "total": failure.total,
+        "first": list(failure.first),
+        "got": number(failure.got),
+        "want": number(failure.want),
+        "where": clean(failure.where) or None,
+        "cell_shape": list(failure.cell_shape),
+        "cells": [[number(share) for share in row] for row in failure.cells],
     }
 
 
@@ -183,6 +226,7 @@ def _metrics(metrics: Metrics | None, checks: tuple[Check, ...]) -> Object | Non
         "mean_rel_limit": number(next((c.limit for c in checks if c.name == "mean_rel"), None)),
         "max_rel": number(metrics.max_rel),
         "count": metrics.count,
+        "nmse": number(metrics.nmse),
     }
 
 

@@ -10,8 +10,16 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
+from tinygate.report import place
 from tinygate.report.clean import clean
-from tinygate.report.wording import Problem, check_words, identity, problems, state
+from tinygate.report.wording import (
+    Problem,
+    check_words,
+    comparisons,
+    identity,
+    problems,
+    state,
+)
 from tinygate.results import CaseResult, PathResult, Report, Status
 
 _TAG = {Status.FAIL: "failure", Status.ERROR: "error", Status.SKIP: "skipped"}
@@ -76,10 +84,17 @@ def _details(case: CaseResult) -> Iterator[str]:
     for check in case.checks:
         name, rest = check_words(check)
         yield _text(f"{name}: {check.status.value}{rest}")
+    yield from map(_text, comparisons(case))
+    yield from (f"warning: {_text(text)}" for text in case.warnings)
+    if case.failure is not None:
+        yield _text(place.summary(case.failure))
+        yield from place.chart(case.failure)
     if case.hint:
         yield f"hint: {_text(case.hint)}"
     if case.replay:
         yield f"replay: {_text(case.replay)}"
+    if case.saved:
+        yield f"saved: {_text(case.saved)}"
 
 
 def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:

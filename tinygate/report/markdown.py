@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tinygate.report import place
 from tinygate.report.clean import clean
 from tinygate.report.wording import (
     MAX_PROBLEMS,
@@ -12,6 +13,7 @@ from tinygate.report.wording import (
     identity,
     pill_rows,
     problems,
+    warnings,
 )
 from tinygate.results import Report
 
@@ -44,23 +46,27 @@ def _summary(report: Report) -> list[str]:
     ]
     if report.notes:
         blocks.append("\n".join(f"- note: {escape(note)}" for note in report.notes))
+    if found := warnings(report):
+        blocks.append("\n".join(f"- warning: {escape(id_)}: {escape(text)}" for id_, text in found))
     rows = pill_rows(report)
     if rows:
         table = [PILL_COLUMNS, tuple("---" for _ in PILL_COLUMNS)]
         table += [tuple(escape(cell) for cell in row.cells) for row in rows]
         blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in table))
     blocks.append(f"**{escape(report.status_line)}**")
-    found = problems(report)
-    if found:
-        items = [_item(problem) for problem in found[:MAX_PROBLEMS]]
-        if len(found) > MAX_PROBLEMS:
-            items.append(f"- and {len(found) - MAX_PROBLEMS} more")
+    bad = problems(report)
+    if bad:
+        items = [_item(problem) for problem in bad[:MAX_PROBLEMS]]
+        if len(bad) > MAX_PROBLEMS:
+            items.append(f"- and {len(bad) - MAX_PROBLEMS} more")
         blocks += ["### Failures", "\n".join(items)]
     return blocks
 
 
 def _item(problem: Problem) -> str:
     text = f"- **{problem.status.value}** {escape(problem.where)}: {escape(problem.reason)}"
+    if problem.failure is not None:
+        text += f"<br>{escape(place.summary(problem.failure))}"
     if problem.hint:
         text += f"<br>hint: {escape(problem.hint)}"
     if problem.replay:
@@ -77,7 +83,30 @@ def _lines(report: Report) -> list[str]:
         lines += [path.line] * bool(path.line)
     text = "\n".join(map(clean, lines))
     fence = "`" * max(3, _longest_run(text) + 1)
-    return ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
+    blocks = ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
+    return blocks + _predictions(report)
+
+
+def _predictions(report: Report) -> list[str]:
+    """Predicted beside measured, a row per number."""
+    rows = [
+        (
+            case.id,
+            one.name,
+            f"{one.predicted:.2e}",
+            f"{one.measured:.2e}",
+            f"{one.ratio:.2f}",
+            f"{one.limit:.2e}",
+            f"{one.margin:.0%}",
+        )
+        for case in report.cases
+        for one in case.comparisons
+    ]
+    if not rows:
+        return []
+    head = ("case", "number", "predicted", "measured", "ratio", "limit", "margin")
+    table = [head, tuple("---" for _ in head), *(tuple(map(escape, row)) for row in rows)]
+    return ["### Predicted and measured", "\n".join(f"| {' | '.join(row)} |" for row in table)]
 
 
 def _code(text: str) -> str:

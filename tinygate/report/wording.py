@@ -10,7 +10,15 @@ from dataclasses import dataclass
 
 from tinygate.adapters import AdapterInfo
 from tinygate.report.clean import clean
-from tinygate.results import AdapterTraits, CaseResult, Check, PathResult, Report, Status
+from tinygate.results import (
+    AdapterTraits,
+    CaseResult,
+    Check,
+    Failure,
+    PathResult,
+    Report,
+    Status,
+)
 
 NOT_MEASURED = "—"
 PILL_COLUMNS = ("pill", "path", "detected", "gate", "speed-up", "state")
@@ -49,6 +57,8 @@ class Problem:
     hint: str = ""
     replay: str = ""
     path: str = ""
+    failure: Failure | None = None
+    saved: str = ""
 
 
 def identity(engine: str, adapter: AdapterInfo | None, traits: AdapterTraits | None) -> str:
@@ -161,6 +171,8 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
                 hint=clean(case.hint),
                 replay=clean(case.replay),
                 path=path.path,
+                failure=case.failure,
+                saved=clean(case.saved),
             )
             for case in bad
             # Cases that an interrupt left out would push the real failures off the list.
@@ -194,3 +206,17 @@ def check_words(check: Check) -> tuple[str, str]:
     if check.why:
         parts.append(f" — {check.why}")
     return clean(check.name), clean("".join(parts))
+
+
+def comparisons(case: CaseResult) -> list[str]:
+    """Predicted beside measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
+    return [
+        f"{one.name}: predicted {one.predicted:.3e}, measured {one.measured:.3e}, "
+        f"ratio {one.ratio:.2f}, limit {one.limit:.3e}, margin {one.margin:.0%}"
+        for one in case.comparisons
+    ]
+
+
+def warnings(report: Report) -> list[tuple[str, str]]:
+    """(case id, warning) of every case that has one."""
+    return [(clean(case.id), clean(text)) for case in report.cases for text in case.warnings]

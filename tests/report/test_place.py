@@ -1,0 +1,126 @@
+"""The map of a failure and the predictions, in every format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib import resources
+
+import jsonschema  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+from sample_reports import PASSING, case, path, report
+
+from tinygate import failures
+from tinygate.compare import Region
+from tinygate.report import FORMATS, console, place
+from tinygate.results import Failure, Prediction, Status
+
+
+def failure(bad: np.ndarray) -> Failure:
+    """The failure of a mask over C."""
+    region = Region((bad.shape[0], bad.shape[1]))
+    region.add(bad)
+    return failures._failure(region, None, None)
+
+
+def mask(M: int, N: int) -> np.ndarray:
+    return np.zeros((M, N), np.bool_)
+
+
+def body(found: Failure) -> list[str]:
+    """The cells of the chart, a string per row."""
+    return [line.split("|")[1] for line in place.chart(found) if "|" in line]
+
+
+def test_a_dead_column_is_a_line() -> None:
+    bad = mask(64, 128)
+    bad[:, 37] = True
+    rows = body(failure(bad))
+    assert len(rows) == 16
+    assert {len(row) for row in rows} == {64}
+    assert all(row.strip() == row[18] != " " for row in rows)
+
+
+def test_a_missing_last_tile_is_a_corner() -> None:
+    bad = mask(64, 128)
+    bad[32:, 64:] = True
+    rows = body(failure(bad))
+    assert all(row == " " * 64 for row in rows[:8])
+    assert all(row == " " * 32 + "@" * 32 for row in rows[8:])
+
+
+def test_one_wrong_element_among_many_still_shows() -> None:
+    bad = mask(1000, 50_000)
+    bad[999, 49_999] = True
+    rows = body(failure(bad))
+    assert "".join(rows).strip() == "."
+    assert rows[-1].rstrip().endswith(".")
+
+
+def test_everything_wrong_is_everything_dark_on_odd_sizes_too() -> None:
+    for M, N in ((1, 1), (3, 257), (17, 65), (1, 50_257)):
+        bad = mask(M, N)
+        bad[:] = True
+        assert set("".join(body(failure(bad)))) == {"@"}
+
+
+@pytest.mark.parametrize("size", [(1, 1), (535, 1024), (100_000, 100), (1, 151_936)])
+def test_the_chart_fits_80_columns_with_its_indent(size: tuple[int, int]) -> None:
+    bad = mask(*size)
+    bad[-1, -1] = True
+    assert max(map(len, place.chart(failure(bad)))) <= 76
+
+
+def test_rows_are_labelled_with_their_first_index() -> None:
+    bad = mask(64, 4)
+    bad[9] = True
+    labelled = [line for line in place.chart(failure(bad)) if line.strip().startswith("8 |")]
+    assert len(labelled) == 1
+
+
+BAD = mask(64, 128)
+BAD[3, 5:9] = True
+WRONG = replace(
+    case(Status.FAIL, reason="max_abs over limit"),
+    failure=replace(failure(BAD), got=1.25, want=1.0),
+    saved="out/case.npz",
+    warnings=("f16-storage is less precise than it declares",),
+    predicted=Prediction(nmse=4e-8, mean_rel=8e-4, max_abs=1.5e-4),
+)
+FAILED = report(path(WRONG))
+
+
+@pytest.mark.parametrize("name", list(FORMATS))
+def test_every_format_says_where_and_warns(name: str) -> None:
+    text = FORMATS[name](FAILED)
+    assert "less precise than it declares" in text
+    if name == "json":
+        found = json.loads(text)["paths"][0]["cases"][0]
+        assert found["failure"]["first"] == [3, 5]
+        assert found["failure"]["count"] == 4
+        assert found["saved"] == "out/case.npz"
+        assert found["predicted"]["mean_rel"]["ratio"] == pytest.approx(7.5e-4 / 8e-4)
+        assert found["predicted"]["nmse"]["limit"] == pytest.approx(8e-8)
+    else:
+        assert "4 of 8192 wrong" in text
+
+
+def test_the_json_fits_its_schema() -> None:
+    schema = json.loads(resources.files("tinygate.report").joinpath("schema.json").read_text())
+    jsonschema.validate(json.loads(FORMATS["json"](FAILED)), schema)
+
+
+def test_predictions_stand_in_verbose_text_and_every_machine_format_on_pass_too() -> None:
+    good = replace(PASSING.paths[0].cases[0], predicted=Prediction(4e-8, 8e-4, 1.5e-4))
+    passed = report(path(good))
+    assert "predicted: mean_rel" in console.render(passed, verbosity=console.VERBOSE)
+    assert "predicted: mean_rel" not in console.render(passed)
+    assert "mean_rel: predicted" in FORMATS["junit"](passed)
+    assert "| mean\\_rel |" in FORMATS["markdown"](passed)
+    assert '"ratio"' in FORMATS["json"](passed)
+
+
+def test_only_the_first_three_maps_are_drawn() -> None:
+    many = report(path(*(replace(WRONG, shape=f"{i}x128x128") for i in range(1, 6))))
+    assert console.render(many).count("map of C") == place.MAX_MAPS
