@@ -16,12 +16,12 @@ import faults
 import numpy as np
 import pytest
 
-from tinygate import compare, gate, runner, trial, verify
+from tinygate import compare, gate, trial, verify
 from tinygate import harness as harness_module
 from tinygate.adapters import Limits
 from tinygate.cases import Case
 from tinygate.draw import Weights
-from tinygate.engines.base import Access, Device, Dispatch, Kernel
+from tinygate.engines.base import Device, Dispatch
 from tinygate.errors import (
     CannotVerifyError,
     ConfigError,
@@ -32,7 +32,8 @@ from tinygate.errors import (
 )
 from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
-from tinygate.kernels import grid, matmul_kernel
+from tinygate.interface import Layout
+from tinygate.kernels import grid
 from tinygate.messages import Opened
 from tinygate.paths import BUILTIN, FEATURES, REFERENCE, FastPath, registered, select, validate
 from tinygate.results import AdapterTraits, CaseResult, Status
@@ -165,29 +166,16 @@ def test_zero_ref_on_a_device(run: Run, tmp_path: Path, stored: str, status: str
     assert result.status == status, result.reason
 
 
-class Layout:
-    """Lets a kernel declare A and B as it likes, which the fixed interface does not."""
-
-    def __call__(self, path: FastPath, shape: Shape) -> Kernel:
-        kernel = matmul_kernel(path, shape)
-        if path.name == "own":
-            layout: tuple[Access, ...] = ("read_write", "read_write", "read_write", "uniform")
-            return replace(kernel, layout=layout)
-        return kernel
-
-
 @pytest.mark.parametrize("operand", ["a", "b"])
 @pytest.mark.parametrize("family", ["uniform", "integer"])
-def test_clobber(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operand: str, family: str
-) -> None:
-    monkeypatch.setattr(runner, "matmul_kernel", Layout())
+def test_clobber(run: Run, tmp_path: Path, operand: str, family: str) -> None:
+    layout = Layout(access="read_write")
     source = changed("<storage, read>", "<storage, read_write>")
-    assert run(own_path(tmp_path, source), SMALL, family).status is Status.PASS
+    assert run(own_path(tmp_path, source, layout=layout), SMALL, family).status is Status.PASS
     # The word behind the operand: no other thread reads it, so only this check can see the write.
     behind = {"a": "dims.M * dims.K", "b": "dims.K * dims.N"}[operand]
     write = f"if (m == 0u && n == 0u) {{ {operand}[{behind}] = 1.0; }}\n}}\n"
-    result = run(own_path(tmp_path, source.rstrip()[:-1] + write), SMALL, family)
+    result = run(own_path(tmp_path, source.rstrip()[:-1] + write, layout=layout), SMALL, family)
     assert result.status is Status.FAIL
     assert result.reason == f"changed an input: {operand.upper()}"
 
@@ -295,7 +283,7 @@ class Limited:
     def submit(self, dispatches: Sequence[Dispatch]) -> None:
         limits = self.info.limits
         for dispatch in dispatches:
-            for binding in dispatch.bindings:
+            for binding in filter(None, dispatch.bindings):
                 assert binding.size <= limits.max_storage_buffer_binding_size
                 assert binding.offset % limits.min_storage_buffer_offset_alignment == 0
         self._device.submit(dispatches)

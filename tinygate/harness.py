@@ -83,9 +83,10 @@ class Harness:
         arena.fill(payloads)
         return arena
 
-    def outputs(self, count: int, shape: Shape) -> Arena:
-        """C[M,N], one slice each; what lies behind is wide enough to catch a stray row."""
-        behind = min(_BEHIND_OUTPUT + shape.N, _MOST_BEHIND)
+    def outputs(self, count: int, shape: Shape, *, guard: bool = True) -> Arena:
+        """C[M,N], one slice each; what lies behind is wide enough to catch a stray row, or nothing
+        where the path asks for no guard."""
+        behind = min(_BEHIND_OUTPUT + shape.N, _MOST_BEHIND) if guard else 0
         return Arena(self.device, count, shape.M * shape.N, behind, GUARD_WORD)
 
     def run(self, path: FastPath, shape: Shape, a: Arena, b: Arena, c: Arena, run: int) -> None:

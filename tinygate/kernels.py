@@ -2,37 +2,100 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tinygate.adapters import Limits
 from tinygate.engines.base import Access, Kernel
 from tinygate.errors import LimitError
 from tinygate.formats import FORMATS
+from tinygate.interface import Entry, Layout
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
-from tinygate.sources import read_source
+from tinygate.sources import read_source, shown
 
 # wgsl/README.md: a, b, c, dims; a packer has its status after them.
 MATMUL_LAYOUT: tuple[Access, ...] = ("read", "read", "read_write", "uniform")
 PACK_LAYOUT: tuple[Access, ...] = (*MATMUL_LAYOUT, "read_write")
 PACK_WORDS_PER_GROUP = 64
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# `@group(0) @binding(2) var<storage, read_write>`, in any order of the attributes.
+_DECLARATION = re.compile(
+    r"((?:@\w+\s*(?:\([^()]{0,99}\))?\s*){1,9})var\s*<\s*(storage|uniform)\s*(?:,\s*(\w+)\s*)?,?\s*>"
+)
+_BINDING = re.compile(r"@binding\s*\(\s*(\d{1,4})[uif]?\s*,?\s*\)")
+_GROUP_0 = re.compile(r"@group\s*\(\s*0[ui]?\s*,?\s*\)")
 
-def matmul_kernel(path: FastPath, shape: Shape) -> Kernel:
-    """The path's kernel with the entry point and constants this shape needs."""
+
+def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None) -> Kernel:
+    """The path's kernel with the entry point and constants this shape needs.
+
+    Raises:
+        CannotVerifyError: where a constant is the subgroup size and that is None.
+    """
     entry = path.entry(shape)
+    file = path.kernel_file()
+    code = read_source(file)
     return Kernel(
-        code=read_source(path.kernel_file()),
+        code=code,
         entry=entry.name,
-        label=path.kernel_file().name,
-        layout=MATMUL_LAYOUT,
-        constants=entry.overrides(shape),
+        label=shown(file),
+        layout=group_layout(path.layout, code),
+        constants=entry.overrides(shape, subgroup_size),
     )
+
+
+def group_layout(layout: Layout, code: str) -> tuple[Access | None, ...]:
+    """Group 0 slot by slot. An unused slot is what the kernel's text declares it to be, because the
+    compiler insists on it wherever the kernel names that slot."""
+    slots: list[Access | None] = [None] * (max(layout.slots) + 1)
+    slots[layout.a] = slots[layout.b] = layout.access
+    slots[layout.c] = "read_write"
+    slots[layout.dims] = "uniform"
+    declared = declared_access(code) if layout.unused else {}
+    for slot in layout.unused:
+        slots[slot] = declared.get(slot, "read")
+    return tuple(slots)
+
+
+def declared_access(code: str) -> dict[int, Access]:
+    """How a kernel's text declares the slots of group 0."""
+    text = _COMMENT.sub(" ", code)
+    found: dict[int, Access] = {}
+    for attributes, space, access in _DECLARATION.findall(text):
+        slot = _BINDING.search(attributes)
+        if slot is not None and _GROUP_0.search(attributes):
+            uniform: Access = "uniform"
+            storage: Access = "read_write" if access == "read_write" else "read"
+            found[int(slot[1])] = uniform if space == "uniform" else storage
+    return found
 
 
 def pack_kernel(file: Path) -> Kernel:
     """A packer for B."""
-    return Kernel(read_source(file), "main", file.name, PACK_LAYOUT)
+    return Kernel(read_source(file), "main", shown(file), PACK_LAYOUT)
+
+
+def dispatch_size(entry: Entry, shape: Shape, limits: Limits) -> tuple[int, int, int]:
+    """Workgroups in x, y, z for a product.
+
+    Raises:
+        LimitError: where a dimension has more than the adapter takes.
+    """
+    if not entry.axes:
+        return grid(entry.tiles(shape), limits)
+    most = limits.max_compute_workgroups_per_dimension
+    sizes = [1, 1, 1]
+    for i, step in enumerate(entry.axes):
+        sizes[i] = step.groups(shape) if step else 1
+        if step and sizes[i] > most:
+            raise LimitError(
+                f"dispatch {'xyz'[i]} of {shape} is {sizes[i]} workgroups (ceil({step.axis} / "
+                f"{step.per})), over the adapter's max-compute-workgroups-per-dimension of {most}",
+                "use a smaller --shape, or a kernel that does more per workgroup",
+            )
+    return sizes[0], sizes[1], sizes[2]
 
 
 def grid(groups: int, limits: Limits) -> tuple[int, int, int]:
@@ -53,7 +116,8 @@ def grid(groups: int, limits: Limits) -> tuple[int, int, int]:
 
 
 def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
-    """Raise LimitError, naming buffer, limit and values, where a buffer of the product is too big.
+    """Raise LimitError, naming limit and values, where a buffer of the product or its dispatch is
+    too big.
 
     B counts in the path's own format: the reference's f32 B goes in panels where it must.
     """
@@ -71,3 +135,5 @@ def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
                     f"{limit.replace('_', '-')} of {value}",
                     "use a smaller --shape, or another --adapter",
                 )
+    if not path.call:
+        dispatch_size(path.entry(shape), shape, limits)

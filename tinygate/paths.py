@@ -6,12 +6,23 @@ A path is data. The gate, the runner and GpuOps read it; none of them knows a pa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tinygate.errors import ConfigError, UnknownNameError
+from tinygate.interface import (
+    BUILT_IN_LAYOUT,
+    DEFAULT_DIMS,
+    MOST_BINDINGS,
+    MOST_CONSTANTS,
+    MOST_FIELDS,
+    SYMBOLS,
+    Field,
+    Layout,
+)
+from tinygate.interface import Entry as Entry
 from tinygate.shapes import Shape
 
 # Optional adapter features, by tinygate's own names; each engine maps them to its own.
@@ -20,35 +31,12 @@ FEATURES = ("shader-f16", "subgroups", "timestamp-query")
 # How a storage format lays a matrix out in a buffer; wgsl/README.md has the words.
 FORMATS = ("f32", "f16-packed")
 PRECISIONS = ("f32", "f16")
+# tinygate's own packers, for formats that need one.
+PACKERS = {"f16-packed": "pack_f16.wgsl"}
+ENGINES = ("native", "dawn", "browser")
 
 Format = Literal["f32", "f16-packed"]
 Precision = Literal["f32", "f16"]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One WGSL entry point, the tile of C that one workgroup writes, and the M it is for.
-
-    `constants` are pipeline overrides; the values "M", "K" and "N" stand for the shape's own.
-    """
-
-    name: str
-    rows: int
-    cols: int
-    max_m: int | None = None
-    constants: tuple[tuple[str, float | str], ...] = ()
-
-    def tiles(self, shape: Shape) -> int:
-        """How many workgroups cover C."""
-        return -(-shape.M // self.rows) * -(-shape.N // self.cols)
-
-    def overrides(self, shape: Shape) -> dict[str, float]:
-        """The pipeline constants with the shape filled in."""
-        sizes = {"M": shape.M, "K": shape.K, "N": shape.N}
-        return {
-            name: float(sizes[value] if isinstance(value, str) else value)
-            for name, value in self.constants
-        }
 
 
 @dataclass(frozen=True)
@@ -68,6 +56,12 @@ class FastPath:
     opt_in           runs only when named
     multiple_of      (M, K, N) must be multiples of these, else SKIP
     why              what makes this path safe to try, in words
+    engines          engines the kernel is written for; on another the path is SKIP
+    layout, dims     bindings and uniform of the kernel, where they are not wgsl/README.md's
+    guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
+    call             instead of a kernel: the plug-in's entry point whose Python is the path
+    source           where the declaration is from
+    file             the manifest it is from; then --path takes this and not the name
     """
 
     name: str
@@ -86,6 +80,17 @@ class FastPath:
     opt_in: bool = False
     multiple_of: tuple[int, int, int] = (1, 1, 1)
     source: str = "built in"
+    engines: tuple[str, ...] = ENGINES
+    layout: Layout = BUILT_IN_LAYOUT
+    dims: tuple[Field, ...] = DEFAULT_DIMS
+    guard: bool = True
+    call: str = ""
+    file: str = ""
+
+    @property
+    def argument(self) -> str:
+        """What --path takes to choose it."""
+        return self.file or self.name
 
     def entry(self, shape: Shape) -> Entry:
         """The entry point that runs this shape."""
@@ -95,8 +100,7 @@ class FastPath:
         """Entry point, with the constants it is compiled with, x K rounded up to a power of two: a
         verdict holds for its class only, and other constants are another kernel."""
         entry = self.entry(shape)
-        constants = [f"{name}={value:g}" for name, value in entry.overrides(shape).items()]
-        return f"{' '.join([entry.name, *constants])}/K{shape.k_class}"
+        return f"{entry.name}{entry.named_constants(shape)}/K{shape.k_class}"
 
     def misfit(self, shape: Shape) -> str | None:
         """Why this path can't run the shape by its own declaration, or None."""
@@ -107,8 +111,11 @@ class FastPath:
                 return f"{axis}={size} is not a multiple of {multiple} (multiple_of)"
         return None
 
-    def missing(self, features: Iterable[str]) -> str:
-        """What the path requires and these features lack, in words; empty where nothing."""
+    def missing(self, features: Iterable[str], engine: str | None = None) -> str:
+        """What the path requires and this engine and these features lack, in words; empty where
+        nothing."""
+        if engine is not None and engine not in self.engines:
+            return f"made for {', '.join(self.engines)}, not for {engine}"
         lacking = [name for name in self.requires if name not in set(features)]
         return f"adapter lacks {', '.join(lacking)}" if lacking else ""
 
@@ -134,53 +141,66 @@ def validate(path: FastPath) -> FastPath:
     Raises:
         ConfigError: naming the key, its value and what it may be.
     """
-
-    def require(ok: bool, key: str, value: object, expected: str) -> None:
-        if not ok:
-            raise ConfigError(
-                f"path {path.name!r}: {key} is {value!r}, expected {expected}",
-                "tinygate paths lists working declarations",
-            )
-
-    require(
-        bool(re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", path.name)),
-        "name",
-        path.name,
-        "1 to 40 of a-z, 0-9 and '-'",
-    )
-    for feature in path.requires:
-        require(feature in FEATURES, "requires", feature, f"one of {', '.join(FEATURES)}")
-    for key, value, allowed in (
-        ("a", path.a, FORMATS),
-        ("b", path.b, FORMATS),
-        ("accumulate", path.accumulate, PRECISIONS),
-        ("products", path.products, PRECISIONS),
-        ("output", path.output, PRECISIONS),
-    ):
-        require(value in allowed, key, value, f"one of {', '.join(allowed)}")
-    require(path.a == "f32", "a", path.a, "f32: activations are not packed")
-    require(
-        (path.pack is not None) == (path.b != "f32"),
-        "pack",
-        path.pack,
-        "a packer exactly where b is packed",
-    )
-    require(
-        bool(path.entries) and path.entries[-1].max_m is None,
-        "entries",
-        path.entries,
-        "a last entry point that takes any M",
-    )
-    for entry in path.entries:
-        require(
-            min(entry.rows, entry.cols, entry.max_m or 1) >= 1, "entries", entry, "positive sizes"
+    for key, value, expected in faults(path):
+        raise ConfigError(
+            f"path {path.name!r}: {key} is {value!r}, expected {expected}",
+            "tinygate paths lists working declarations",
         )
-    require(
-        all(n >= 1 for n in path.multiple_of), "multiple_of", path.multiple_of, "positive integers"
-    )
-    for key, file in (("kernel", path.kernel_file()), ("pack", path.pack_file())):
-        require(file is None or file.is_file(), key, str(file), "a file that exists")
     return path
+
+
+def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
+    """What is wrong with a declaration: key, its value, what it may be."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", path.name):
+        yield "name", path.name, "1 to 40 of a-z, 0-9 and '-'"
+    for key, values, known in (
+        ("requires", path.requires, FEATURES),
+        ("engines", path.engines, ENGINES),
+        ("a", (path.a,), FORMATS),
+        ("b", (path.b,), FORMATS),
+        ("accumulate", (path.accumulate,), PRECISIONS),
+        ("products", (path.products,), PRECISIONS),
+        ("output", (path.output,), PRECISIONS),
+    ):
+        for value in values:
+            if value not in known:
+                yield key, value, f"one of {', '.join(known)}"
+    if not path.engines:
+        yield "engines", path.engines, "at least one engine"
+    if path.a != "f32":
+        yield "a", path.a, "f32: activations are not packed"
+    if any(n < 1 for n in path.multiple_of):
+        yield "multiple_of", path.multiple_of, "positive integers"
+    if path.call:
+        if path.kernel or path.pack:
+            yield "kernel", path.kernel, "no kernel where the path is Python"
+        return
+    if (path.pack is not None) != (path.b != "f32"):
+        yield "pack", path.pack, "a packer exactly where b is packed"
+    if not path.entries or path.entries[-1].max_m is not None:
+        yield "entries", path.entries, "a last entry point that takes any M"
+    for entry in path.entries:
+        yield from _entry_faults(entry)
+    slots = path.layout.slots
+    if len(set(slots)) != len(slots) or not all(0 <= slot < MOST_BINDINGS for slot in slots):
+        yield "bindings", slots, f"a slot of its own for each, 0 to {MOST_BINDINGS - 1}"
+    if not 1 <= len(path.dims) <= MOST_FIELDS:
+        yield "dims", len(path.dims), f"1 to {MOST_FIELDS} fields"
+    for key, file in (("kernel", path.kernel_file()), ("pack", path.pack_file())):
+        if file is not None and not file.is_file():
+            yield key, str(file), "a file that exists"
+
+
+def _entry_faults(entry: Entry) -> Iterator[tuple[str, object, str]]:
+    if min(entry.rows, entry.cols, entry.max_m or 1) < 1:
+        yield "entries", entry, "positive sizes"
+    if len(entry.axes) > 3 or any(step.per < 1 for step in entry.axes if step):
+        yield "dispatch", entry.axes, "x, y and z, each with per of at least 1"
+    if len(entry.constants) > MOST_CONSTANTS:
+        yield "constants", len(entry.constants), f"at most {MOST_CONSTANTS}"
+    for name, value in entry.constants:
+        if isinstance(value, str) and value not in SYMBOLS:
+            yield f"constants.{name}", value, f"a number or one of {', '.join(SYMBOLS)}"
 
 
 # The reference is a path like any other, so it runs through the same runner. It is never gated

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from tinygate.engines.base import Binding, Buffer, Device, Dispatch, Kernel, Pipeline, Words
+from tinygate.engines.base import Access, Binding, Buffer, Device, Dispatch, Kernel, Pipeline, Words
 from tinygate.errors import PackingRefusedError
 from tinygate.formats import F32, FORMATS
-from tinygate.kernels import PACK_WORDS_PER_GROUP, grid, matmul_kernel, pack_kernel
+from tinygate.interface import Field, size_of
+from tinygate.kernels import (
+    PACK_WORDS_PER_GROUP,
+    dispatch_size,
+    grid,
+    matmul_kernel,
+    pack_kernel,
+)
 from tinygate.paths import FastPath, wgsl_file
 from tinygate.shapes import Shape
 
 CONVERTER = "convert_f16.wgsl"
+# As much as any small struct a kernel may declare there.
+_SCRATCH_BYTES = 1024
 
 
 class Runner:
-    """Compiles each kernel once per device and turns products into dispatches."""
+    """Compiles each kernel once per device and turns products into dispatches.
+
+    `subgroup_size` is the measured one, for kernels that are compiled for it; None until known.
+    """
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self._pipelines: dict[tuple[str, str, tuple[tuple[str, float], ...]], Pipeline] = {}
-        self._dims: dict[tuple[int, int, int], Buffer] = {}
-        self._scratch: Buffer | None = None
+        self.subgroup_size: int | None = None
+        self._pipelines: dict[tuple[object, ...], Pipeline] = {}
+        self._uniforms: dict[bytes, Buffer] = {}
+        self._scratch: list[Buffer] = []
 
     def matmul(self, path: FastPath, shape: Shape, a: Binding, b: Binding, c: Binding) -> Dispatch:
         """C = A·B by the path's kernel; b is in the path's storage format."""
-        entry = path.entry(shape)
-        return Dispatch(
-            self._compile(matmul_kernel(path, shape)),
-            (a, b, c, self._uniform(shape.M, shape.K, shape.N)),
-            grid(entry.tiles(shape), self.device.info.limits),
-        )
+        kernel = matmul_kernel(path, shape, self.subgroup_size)
+        layout = path.layout
+        bindings: list[Binding | None] = [None] * len(kernel.layout)
+        for slot, binding in (
+            (layout.a, a),
+            (layout.b, b),
+            (layout.c, c),
+            (layout.dims, self._uniform(path.dims, shape)),
+            *((s, self._nothing(i, kernel.layout[s])) for i, s in enumerate(layout.unused)),
+        ):
+            bindings[slot] = binding
+        groups = dispatch_size(path.entry(shape), shape, self.device.info.limits)
+        return Dispatch(self._compile(kernel), tuple(bindings), groups)
 
     def pack(
         self, path: FastPath, K: int, N: int, b: Binding, packed: Binding, status: Binding
@@ -53,29 +75,46 @@ class Runner:
         self, kernel: Kernel, words: int, K: int, N: int, b: Binding, out: Binding, status: Binding
     ) -> Dispatch:
         groups = -(-words // PACK_WORDS_PER_GROUP)
+        dims = self._uniform((0, K, N, 0), Shape(1, K, N))
         return Dispatch(
             self._compile(kernel),
-            (self._nothing(), b, out, self._uniform(0, K, N), status),
+            (self._nothing(0, "read"), b, out, dims, status),
             grid(groups, self.device.info.limits),
         )
 
     def _compile(self, kernel: Kernel) -> Pipeline:
-        key = (kernel.code, kernel.entry, tuple(sorted(kernel.constants.items())))
+        constants = tuple(sorted(kernel.constants.items()))
+        key = (kernel.code, kernel.entry, constants, kernel.layout)
         if key not in self._pipelines:
             self._pipelines[key] = self.device.compile(kernel)
         return self._pipelines[key]
 
-    def _uniform(self, M: int, K: int, N: int) -> Binding:
-        if (M, K, N) not in self._dims:
-            words = np.array([M, K, N, 0], np.uint32)
-            self._dims[M, K, N] = self.device.uniform(words)
-        return Binding(self._dims[M, K, N], 0, 16)
+    def _uniform(self, fields: Sequence[Field], shape: Shape) -> Binding:
+        words = uniform_words(fields, shape)
+        key = words.tobytes()
+        if key not in self._uniforms:
+            self._uniforms[key] = self.device.uniform(words)
+        return Binding(self._uniforms[key], 0, words.nbytes)
 
-    def _nothing(self) -> Binding:
-        """What is bound where a packer has no operand."""
-        if self._scratch is None:
-            self._scratch = self.device.storage(256)
-        return Binding(self._scratch, 0, 256)
+    def _nothing(self, number: int, access: Access | None) -> Binding:
+        """What is bound where there is no operand: for each such slot of a kernel its own, since
+        none of them may be written through two bindings."""
+        if access == "uniform":
+            return self._uniform((0,) * (_SCRATCH_BYTES // 4), Shape(1, 1, 1))
+        while len(self._scratch) <= number:
+            self._scratch.append(self.device.storage(_SCRATCH_BYTES))
+        return Binding(self._scratch[number], 0, _SCRATCH_BYTES)
+
+
+def uniform_words(fields: Sequence[Field], shape: Shape) -> Words:
+    """The uniform's words: u32 for names and integers, f32 for floats, padded to 16 bytes."""
+    words = np.zeros(-(-len(fields) // 4) * 4, np.uint32)
+    for i, field in enumerate(fields):
+        if isinstance(field, float):
+            words[i] = np.float32(field).view(np.uint32)
+        else:
+            words[i] = size_of(shape, field) if isinstance(field, str) else field
+    return words
 
 
 NOTHING_REFUSED = 0xFFFFFFFF

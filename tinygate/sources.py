@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from pathlib import Path
 
 from tinygate.errors import ConfigError
-from tinygate.paths import FastPath
+from tinygate.paths import FastPath, wgsl_file
 
 _MAX_SOURCE_BYTES = 1 << 20
 
@@ -19,19 +20,40 @@ def read_source(file: Path) -> str:
         ConfigError: where the file cannot be read, is over 1 MiB or is not UTF-8.
     """
     try:
-        if file.stat().st_size > _MAX_SOURCE_BYTES:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(f"{file} is not a regular file", "name a WGSL file")
+        if status.st_size > _MAX_SOURCE_BYTES:
             raise ConfigError(f"{file} is over 1 MiB: not a kernel", "name a WGSL file")
-        return file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}", "name a readable WGSL file") from error
+    if "\0" in text:  # the engine would take it for the end
+        raise ConfigError(f"{file} holds a NUL character: not a kernel", "name a WGSL file")
+    return text
+
+
+def shown(file: Path) -> str:
+    """What messages call a kernel: a bare name in wgsl/, else the way to it from here."""
+    if file.parent == wgsl_file(""):
+        return file.name
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except (ValueError, OSError):  # elsewhere, or the current folder is gone
+        return str(file)
 
 
 def source_hash(path: FastPath) -> str:
-    """SHA-256 over kernel, packer and entry points with their constants: what a verdict is of."""
+    """SHA-256 over kernel, packer, entry points with their constants, bindings and uniform: what a
+    verdict is of. Of a Python path over its plug-in's name and version: more is out of reach."""
     digest = hashlib.sha256()
-    for file in filter(None, (path.kernel_file(), path.pack_file())):
+    for file in () if path.call else filter(None, (path.kernel_file(), path.pack_file())):
         digest.update(read_source(file).encode())
         digest.update(b"\0")
     entries = [(e.name, e.rows, e.cols, e.max_m, e.constants) for e in path.entries]
     digest.update(json.dumps(entries).encode())
+    if path.call:
+        digest.update(f"{path.call} {path.source}".encode())
+    interface = (path.layout, path.dims, path.guard, [e.axes for e in path.entries])
+    digest.update(repr(interface).encode())
     return digest.hexdigest()

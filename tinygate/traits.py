@@ -17,8 +17,10 @@ _F16_SUBNORMAL = 2.0**-20
 
 
 def probe(runner: Runner) -> AdapterTraits:
-    """Run the probe kernels on an open device."""
+    """Run the probe kernels on an open device, and tell the runner its subgroup size."""
     device = runner.device
+    if "subgroups" in device.info.features:
+        runner.subgroup_size = _subgroup_size(runner)
     values = np.array(
         [1.0, 0.75 * _ULP, 0.25 * _ULP, 1 + 0.75 * _F16_ULP, _F16_SUBNORMAL, 0.0],
         np.float32,
@@ -29,7 +31,7 @@ def probe(runner: Runner) -> AdapterTraits:
     sums = out[:2].view(np.float32).astype(np.float64)
     halves = out[2:4].view("<f2")[::2].astype(np.float64)
     return AdapterTraits(
-        subgroup_size=_subgroup_size(runner) if "subgroups" in device.info.features else None,
+        subgroup_size=runner.subgroup_size,
         f32_round_to_nearest=bool(np.array_equal(sums, [1 + _ULP, 1.0])),
         f16_round_to_nearest=bool(halves[0] == 1 + _F16_ULP),
         f16_subnormals=bool(halves[1] == _F16_SUBNORMAL)

@@ -24,12 +24,13 @@ CHUNK_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class Kernel:
-    """WGSL to compile: source text, entry point, override constants, and group 0's layout."""
+    """WGSL to compile: source text, entry point, override constants, and group 0's layout, slot by
+    slot; None is a slot that is not there."""
 
     code: str
     entry: str
     label: str
-    layout: tuple[Access, ...]
+    layout: tuple[Access | None, ...]
     constants: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -61,10 +62,11 @@ class Binding:
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One dispatch: a pipeline, its bindings in slot order, and workgroups in x, y, z."""
+    """One dispatch: a pipeline, its bindings slot by slot as its kernel's layout has them, and
+    workgroups in x, y, z."""
 
     pipeline: Pipeline
-    bindings: tuple[Binding, ...]
+    bindings: tuple[Binding | None, ...]
     groups: tuple[int, int, int]
 
 

@@ -100,7 +100,7 @@ class NativeDevice:
         self._wgpu = wgpu
         self._device = device
         self.info = info
-        self._layouts: dict[tuple[str, ...], tuple[Any, Any]] = {}
+        self._layouts: dict[tuple[str | None, ...], tuple[Any, Any]] = {}
         self._staging: Any = None
         self._unflushed = 0
 
@@ -193,7 +193,7 @@ class NativeDevice:
         encoder = self._device.create_command_encoder()
         compute = encoder.begin_compute_pass()
         for dispatch in dispatches:
-            pipeline, layout = cast(tuple[Any, tuple[str, ...]], dispatch.pipeline)
+            pipeline, layout = cast(tuple[Any, tuple[str | None, ...]], dispatch.pipeline)
             group = self._device.create_bind_group(
                 layout=self._layout(layout)[0],
                 entries=[
@@ -202,6 +202,7 @@ class NativeDevice:
                         "resource": {"buffer": b.buffer, "offset": b.offset, "size": b.size},
                     }
                     for slot, b in enumerate(dispatch.bindings)
+                    if b is not None
                 ],
             )
             compute.set_pipeline(pipeline)
@@ -215,7 +216,7 @@ class NativeDevice:
         # Not queue.on_submitted_work_done_sync: in wgpu 0.32 its callback has the wrong signature.
         _guarded(self._device._poll_wait)
 
-    def _layout(self, access: tuple[str, ...]) -> tuple[Any, Any]:
+    def _layout(self, access: tuple[str | None, ...]) -> tuple[Any, Any]:
         if access not in self._layouts:
             group = self._device.create_bind_group_layout(
                 entries=[
@@ -225,6 +226,7 @@ class NativeDevice:
                         "buffer": {"type": _USAGE[kind]},
                     }
                     for slot, kind in enumerate(access)
+                    if kind is not None
                 ]
             )
             self._layouts[access] = (
