@@ -100,16 +100,19 @@ def _integer_weights(
 ) -> F32:
     """B for one round: dense where every k fits the budget of a column, else the live ones only."""
     K = A.shape[1]
-    column_budget = bound // _largest_activation(path)
+    a_max = _largest_activation(path)
+    column_budget = bound // a_max
     if column_budget >= K:
-        return _near_bound(_dense(rng, K, N, min(exact_integer(path), bound // K)), A, bound)
+        # So large that a column's mean |A||B|, K (a_max+1)/2 largest/2, is about the bound.
+        largest = min(exact_integer(path), 4 * bound // (K * (a_max + 1)))
+        return _near_bound(_dense(rng, K, N, largest), A, bound)
     B = np.zeros((K, N), np.float32)
     B[live, live % N] = _signed(rng, live.size, 1)
     spare = column_budget - -(-live.size // N)
     for n in range(N):
-        more = rng.choice(K, size=min(spare, K), replace=False)
-        free = more[B[more, n] == 0]
-        B[free, n] = _signed(rng, free.size, 1)
+        free = np.flatnonzero(B[:, n] == 0)
+        more = rng.choice(free, size=min(spare, free.size), replace=False)
+        B[more, n] = _signed(rng, more.size, 1)
     return B
 
 
