@@ -15,29 +15,14 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
-import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tinygate.errors import ConfigError
+from tinygate.tomlfile import WORDS, Table, file_error, is_there, parse, shown, word
 
-MAX_BYTES = 1 << 20
-# tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." is hours.
-_MAX_DOTS = 1000
-
-_WORDS: dict[type, str] = {
-    bool: "true or false",
-    int: "an integer",
-    float: "a number",
-    str: "a string",
-    list: "a list of strings",
-    dict: "a table",
-}
 Commands = Mapping[str, Mapping[str, type]]
-Table = dict[str, Any]
 
 
 def load(commands: Commands, directory: Path | None = None) -> dict[str, dict[str, object]]:
@@ -73,14 +58,14 @@ def find(directory: Path | None = None) -> tuple[Path, Table] | None:
         return None
     for folder in (start, *start.parents):
         file = folder / "tinygate.toml"
-        if _exists(file):
-            return file, _parse(file)
+        if is_there(file):
+            return file, parse(file)
         file = folder / "pyproject.toml"
-        if _exists(file):
-            tool = _parse(file).get("tool")
+        if is_there(file):
+            tool = parse(file).get("tool")
             table = tool.get("tinygate") if isinstance(tool, dict) else None
             if table is not None and not isinstance(table, dict):
-                raise _error(file, f"tool.tinygate is {_word(table)}, expected a table")
+                raise file_error(file, f"tool.tinygate is {word(table)}, expected a table")
             if table is not None:
                 return file, table
     return None
@@ -164,10 +149,10 @@ class _Reader:
             if name not in known:
                 near = difflib.get_close_matches(name[:80], known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"known are {_listed(known)}"
-                raise ConfigError(f"{_shown(self.file)}: unknown key {_shown(prefix + key)}", hint)
+                raise ConfigError(f"{shown(self.file)}: unknown key {shown(prefix + key)}", hint)
             if name in seen:
-                raise _error(
-                    self.file, f"{_shown(prefix + key)} is there twice, as {_shown(seen[name])} too"
+                raise file_error(
+                    self.file, f"{shown(prefix + key)} is there twice, as {shown(seen[name])} too"
                 )
             seen[name] = key
 
@@ -189,79 +174,19 @@ class _Reader:
             raise self._wrong(key, value, kind)
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             bad = next(item for item in value if not isinstance(item, str))
-            raise _error(self.file, f"{_shown(key)} holds {_word(bad)}, expected only strings")
+            raise file_error(self.file, f"{shown(key)} holds {word(bad)}, expected only strings")
         if isinstance(value, float) and not math.isfinite(value):
-            raise _error(self.file, f"{_shown(key)} is {value}, expected a finite number")
+            raise file_error(self.file, f"{shown(key)} is {value}, expected a finite number")
         return value
 
     def _wrong(self, key: str, value: object, kind: type) -> ConfigError:
-        expected = _WORDS.get(kind, kind.__name__)
-        return _error(self.file, f"{_shown(key)} is {_word(value)}, expected {expected}")
-
-
-def _exists(file: Path) -> bool:
-    try:
-        mode = file.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return False  # a parent folder that may not be searched is not this user's project
-    except (OSError, ValueError) as error:
-        raise _error(file, f"cannot be read: {_reason(error)}") from error
-    if not stat.S_ISREG(mode):
-        # Opening a pipe would wait for ever.
-        raise _error(file, "is not a regular file")
-    return True
-
-
-def _parse(file: Path) -> Table:
-    """The file as TOML; whatever is wrong with it becomes a ConfigError."""
-    try:
-        with file.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise _error(file, f"cannot be read: {_reason(error)}") from error
-    if len(data) > MAX_BYTES:
-        raise _error(file, "is over 1 MiB, which no configuration needs")
-    for number, line in enumerate(data.split(b"\n"), 1):
-        if line.count(b".") > _MAX_DOTS:
-            raise _error(file, f"line {number}: more than {_MAX_DOTS} dots in one line")
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise _error(file, f"line {number}: not UTF-8") from error
-    except RecursionError as error:
-        raise _error(file, "not valid TOML: nested too deeply") from error
-    except ValueError as error:  # TOMLDecodeError, and an integer with too many digits
-        place = re.search(r" \(at (line \d+), column \d+\)$", str(error))
-        message = str(error)[: place.start()] if place else str(error)
-        at = f"{place[1]}: " if place else ""
-        raise _error(file, f"{at}not valid TOML: {_shown(message, 120)}") from error
-
-
-def _error(file: Path, what: str) -> ConfigError:
-    return ConfigError(f"{_shown(file)}: {what}", "correct the file, or move it away")
-
-
-def _reason(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+        expected = WORDS.get(kind, kind.__name__)
+        return file_error(self.file, f"{shown(key)} is {word(value)}, expected {expected}")
 
 
 def _dashed(key: str) -> str:
     return key.replace("_", "-")
 
 
-def _word(value: object) -> str:
-    """The type of a value in TOML's words. Not the value: it may be a megabyte."""
-    words: dict[type, str] = {**_WORDS, bool: "a boolean", list: "a list"}
-    return words.get(type(value), "a date or time")
-
-
 def _listed(names: set[str]) -> str:
     return ", ".join(sorted(names))
-
-
-def _shown(text: object, most: int = 200) -> str:
-    """Text from a file, safe to print and of bearable length."""
-    plain = str(text)
-    short = plain if len(plain) <= most else f"{plain[:most]}…"
-    return short if short.isprintable() else ascii(short)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from tinygate.adapters import AdapterInfo, Limits
+from tinygate.engines import naga
 from tinygate.engines.base import (
     CHUNK_BYTES,
     Buffer,
@@ -30,6 +31,7 @@ _FEATURES = {
     "subgroups": "subgroup",
     "timestamp-query": "timestamp-query",
 }
+_STORAGE_BUFFERS = "max-storage-buffers-per-shader-stage"
 _KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "CPU"}
 _USAGE = {"read": "read-only-storage", "read_write": "storage", "uniform": "uniform"}
 # naga has subgroup operations but not yet the WGSL directive that asks for them; blanks keep the
@@ -66,6 +68,8 @@ class NativeEngine:
         adapter = self._adapters[index]
         info = self._describe(index, adapter)
         limits = {name.replace("_", "-"): value for name, value in vars(info.limits).items()}
+        # A kernel of another program may declare more than the eight that are always there.
+        limits[_STORAGE_BUFFERS] = adapter.limits[_STORAGE_BUFFERS]
         device = _guarded(
             lambda: adapter.request_device_sync(
                 required_features=[_FEATURES[name] for name in features], required_limits=limits
@@ -175,8 +179,8 @@ class NativeDevice:
             )
         except Exception as error:  # wgpu raises GPUError, RuntimeError and ValueError here
             raise ShaderError(
-                f"{kernel.label}: {_message(error)}",
-                "the text above is the engine's own; fix the kernel and run again",
+                naga.one_line(kernel.label, _message(error)),
+                "the words are the engine's own: mend the kernel there and run again",
             ) from error
         return cast(Pipeline, (pipeline, kernel.layout))
 
