@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from tinygate import gate
 from tinygate.compare import Deviation, Packing, Region
+from tinygate.digits import exponential, percent
 from tinygate.formats import FORMATS
-from tinygate.gate import case_line, decide, exponential, judge_path, percent
+from tinygate.gate import case_line, decide, judge_path
 from tinygate.precision import Limit
 from tinygate.results import ACTIVATING_FAMILIES, CaseResult, Check, Metrics, PathResult, Status
 

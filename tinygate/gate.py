@@ -7,9 +7,10 @@ asks something else: does the kernel do what it declares, whatever its precision
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tinygate.digits import exponential, percent
 from tinygate.precision import F16_MIN_NORMAL, Limit
 from tinygate.results import (
     ACTIVATING_FAMILIES,
@@ -215,34 +216,6 @@ def decide(checks: Sequence[Check]) -> tuple[Status, str]:
     return status, "; ".join(dict.fromkeys(reasons))
 
 
-def exponential(x: float) -> str:
-    """Like JavaScript's x.toExponential(2): `1.22e-1`, ties away from zero."""
-    if x != x or x in (float("inf"), float("-inf")):
-        return _non_finite(x)
-    if x == 0:
-        return "0.00e+0"
-    value = Decimal(x)
-    exponent = value.adjusted()
-    digits = value.scaleb(-exponent).quantize(Decimal("1.00"), ROUND_HALF_UP)
-    if abs(digits) >= 10:
-        digits, exponent = (digits / 10).quantize(Decimal("1.00")), exponent + 1
-    return f"{digits}e{exponent:+d}"
-
-
-def percent(x: float, decimals: int) -> str:
-    """Like JavaScript's (100 * x).toFixed(decimals) + "%"."""
-    value = 100 * x
-    if value != value or value in (float("inf"), float("-inf")):
-        return f"{_non_finite(value)}%"
-    if abs(value) >= 1e21:  # toFixed gives up its digits here, and a Decimal has no room for them
-        return f"{float(value)!r}%"
-    return f"{Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)}%"
-
-
-def _non_finite(x: float) -> str:
-    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
-
-
 def case_line(case: CaseResult, *, suffix: bool) -> str:
     """One line per case: the seed's for measured families, the exact one for exact families.
 
@@ -279,16 +252,8 @@ def judge_path(
     family ran on every shape and passed; any FAIL or ERROR rejects it as a whole."""
     if missing:
         line = f"[ops] {path} gate verdict: SKIP — {missing}"
-        return PathResult(
-            path,
-            pill,
-            Status.SKIP,
-            "unavailable",
-            missing,
-            missing,
-            source_hash=source_hash,
-            line=line,
-        )
+        skipped = PathResult(path, pill, Status.SKIP, "unavailable", missing, missing)
+        return replace(skipped, source_hash=source_hash, line=line)
     status = worst(case.status for case in cases)
     deciding = _deciding(cases, status)
     reason = ""
