@@ -5,6 +5,7 @@ Only this module imports wgpu, and only inside functions.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -44,7 +45,9 @@ def start(*, every_backend: bool) -> NativeEngine:
     from wgpu.backends.wgpu_native.extras import set_instance_extras
 
     if not every_backend:
-        set_instance_extras(backends=["Vulkan", "Metal", "DX12"])
+        # A program that has used wgpu before keeps the instance it has.
+        with contextlib.suppress(RuntimeError):
+            set_instance_extras(backends=["Vulkan", "Metal", "DX12"])
     return NativeEngine()
 
 
