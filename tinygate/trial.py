@@ -264,7 +264,12 @@ def run_case(harness: Harness, traits: AdapterTraits, case: Case) -> CaseResult:
     try:
         return Trial(harness, traits, case).run()
     except TinygateError as error:
-        return replace(case.blank(), reason=error.message, hint=error.hint)
+        return unverified(case, error)
+
+
+def unverified(case: Case, error: TinygateError) -> CaseResult:
+    """The case's ERROR."""
+    return replace(case.blank(), reason=error.message, hint=error.hint)
 
 
 def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None) -> tuple[str, ...]:
