@@ -171,9 +171,9 @@ class _Run:
     def _case(self, case: Case) -> CaseResult:
         result = case.blank()
         if not self.interrupted:
-            self.listener.started(case, self.done, self.total)
             began = time.monotonic()
             try:
+                self.listener.started(case, self.done, self.total)
                 result = self.worker.run(case)
             except KeyboardInterrupt:
                 self.interrupted = True
@@ -185,7 +185,10 @@ class _Run:
         result = replace(result, line=line)
         self.done += 1
         if not self.interrupted or result.status is not Status.ERROR:
-            self.listener.finished(result)
+            try:
+                self.listener.finished(result)
+            except KeyboardInterrupt:
+                self.interrupted = True
         return result
 
     def _replay(self, case: Case) -> str:
