@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 import sys
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from tinygate import __version__
+from tinygate import __version__, options
 from tinygate.errors import UsageError
 
 app = typer.Typer(
@@ -25,61 +24,10 @@ app = typer.Typer(
 )
 
 
-class OutputFormat(StrEnum):
-    """What stdout carries."""
-
-    TEXT = "text"
-    JSON = "json"
-    JUNIT = "junit"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
-
-
-class ColorMode(StrEnum):
-    """When output is coloured."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         sys.stdout.write(f"tinygate {__version__}\n")
         raise typer.Exit
-
-
-# Options that several commands share.
-Engine = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--engine",
-        envvar="TINYGATE_ENGINE",
-        show_envvar=False,
-        metavar="NAME",
-        help="WebGPU engine: native.",
-    ),
-]
-Adapter = Annotated[
-    str | None,
-    typer.Option(
-        "--adapter",
-        envvar="TINYGATE_ADAPTER",
-        show_envvar=False,
-        metavar="INDEX|NAME",
-        help="Adapter by index or part of its name.",
-    ),
-]
-Color = Annotated[
-    ColorMode,
-    typer.Option(
-        "--color",
-        envvar="TINYGATE_COLOR",
-        show_envvar=False,
-        help="Colour: NO_COLOR and FORCE_COLOR decide where this is auto.",
-    ),
-]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 @app.callback()
@@ -96,10 +44,10 @@ def root(
 
 @app.command()
 def probe(
-    engine: Engine = None,
-    adapter: Adapter = None,
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """List adapters, the one that would be used and why, and what each path finds there.
 
@@ -117,7 +65,7 @@ def probe(
 @app.command()
 def paths(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    debug: Debug = False,
+    debug: options.Debug = False,
 ) -> None:
     """List the registered paths and where each comes from.
 
@@ -130,167 +78,27 @@ def paths(
 
 @app.command()
 def verify(
-    shape: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--shape",
-            envvar="TINYGATE_SHAPE",
-            show_envvar=False,
-            metavar="MxKxN[:NAME]",
-            help="A[M,K] x B[K,N]; repeatable.",
-        ),
-    ] = None,
-    suite: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--suite",
-            envvar="TINYGATE_SUITE",
-            show_envvar=False,
-            metavar="NAME",
-            help="smoke (the default), ragged, inference, training, head, production.",
-        ),
-    ] = None,
-    path: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--path",
-            envvar="TINYGATE_PATH",
-            show_envvar=False,
-            metavar="NAME",
-            help="A registered path; repeatable. Default: all that are not opt-in.",
-        ),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            "-k",
-            envvar="TINYGATE_K",
-            show_envvar=False,
-            metavar="REGEX",
-            help="Only cases whose id matches.",
-        ),
-    ] = None,
-    inputs: Annotated[
-        str,
-        typer.Option(
-            "--inputs",
-            envvar="TINYGATE_INPUTS",
-            show_envvar=False,
-            metavar="NAMES",
-            help="Input families, comma separated, or all.",
-        ),
-    ] = "uniform,positive,integer,identity",
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed",
-            envvar="TINYGATE_SEED",
-            show_envvar=False,
-            min=0,
-            max=2**63 - 1,
-            help="Seed of every input.",
-        ),
-    ] = 12345,
-    repeat: Annotated[
-        int,
-        typer.Option(
-            "--repeat",
-            envvar="TINYGATE_REPEAT",
-            show_envvar=False,
-            min=1,
-            max=10_000,
-            metavar="N",
-            help="Fresh runs per case; never fewer than 2.",
-        ),
-    ] = 2,
-    engine: Engine = None,
-    adapter: Adapter = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--require",
-            envvar="TINYGATE_REQUIRE",
-            show_envvar=False,
-            metavar="NAME",
-            help="A path whose SKIP is exit 3; repeatable.",
-        ),
-    ] = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            "--timeout",
-            envvar="TINYGATE_TIMEOUT",
-            show_envvar=False,
-            min=0.1,
-            max=86_400,
-            metavar="SECONDS",
-            help="Longest a case may take.",
-        ),
-    ] = 120.0,
-    output_format: Annotated[
-        OutputFormat,
-        typer.Option(
-            "--output-format",
-            envvar="TINYGATE_OUTPUT_FORMAT",
-            show_envvar=False,
-            help="What goes to stdout.",
-        ),
-    ] = OutputFormat.TEXT,
-    export_json: Annotated[
-        str | None,
-        typer.Option(
-            "--export-json",
-            envvar="TINYGATE_EXPORT_JSON",
-            show_envvar=False,
-            metavar="FILE",
-            help="Write the report there too; '-' is stdout.",
-        ),
-    ] = None,
-    export_junit: Annotated[
-        str | None,
-        typer.Option(
-            "--export-junit",
-            envvar="TINYGATE_EXPORT_JUNIT",
-            show_envvar=False,
-            metavar="FILE",
-            help="The same as JUnit XML.",
-        ),
-    ] = None,
-    export_markdown: Annotated[
-        str | None,
-        typer.Option(
-            "--export-markdown",
-            envvar="TINYGATE_EXPORT_MARKDOWN",
-            show_envvar=False,
-            metavar="FILE",
-            help="The same as Markdown.",
-        ),
-    ] = None,
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "-v",
-            "--verbose",
-            envvar="TINYGATE_VERBOSE",
-            show_envvar=False,
-            help="Show every check.",
-        ),
-    ] = False,
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "-q",
-            "--quiet",
-            envvar="TINYGATE_QUIET",
-            show_envvar=False,
-            help="Show pills and verdicts only.",
-        ),
-    ] = False,
-    list_cases: Annotated[
-        bool, typer.Option("--list", help="List the cases and run none.")
-    ] = False,
-    color: Color = ColorMode.AUTO,
-    debug: Debug = False,
+    shape: options.Shape = None,
+    suite: options.Suite = None,
+    path: options.Path = None,
+    keep: options.Keep = None,
+    inputs: options.Inputs = "uniform,positive,integer,identity",
+    seed: options.Seed = 12345,
+    repeat: options.Repeat = 2,
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
+    require: options.Require = None,
+    timeout: options.Timeout = 120.0,
+    output_format: options.Format = options.OutputFormat.TEXT,
+    export_json: options.ExportJson = None,
+    export_junit: options.ExportJunit = None,
+    export_markdown: options.ExportMarkdown = None,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+    save_failures: options.SaveFailures = None,
+    list_cases: options.ListCases = False,
+    color: options.Color = options.ColorMode.AUTO,
+    debug: options.Debug = False,
 ) -> None:
     """Run the gate: every path against the f32 reference; exit 1 on a FAIL, 3 on no verdict.
 
@@ -316,6 +124,7 @@ def verify(
         adapter=adapter,
         keep=_regex(keep),
         required=tuple(p.name for p in paths.select(require, registered)) if require else (),
+        save_failures=_folder(save_failures),
     )
     if list_cases:
         sys.stdout.write(session.list_cases(plan))
@@ -327,7 +136,53 @@ def verify(
         verbosity=int(verbose) - int(quiet),
         color=color,
     )
-    raise typer.Exit(session.run(plan, view))
+    raise typer.Exit(session.run(plan, view).exit_code)
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-failures wrote.")],
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
+    timeout: options.Timeout = 120.0,
+    verbose: options.Verbose = False,
+    color: options.Color = options.ColorMode.AUTO,
+    debug: options.Debug = False,
+) -> None:
+    """Run one saved failing case again, and compare with what was saved.
+
+    Example: tinygate replay failures/f16-storage_17x33x65_uniform_12345.npz
+    """
+    from pathlib import Path
+
+    from tinygate import paths, replay, session
+    from tinygate.verify import Plan
+
+    saved = replay.load(Path(file))
+    path = replay.chosen(saved, paths.registered())
+    with replay.scratch() as folder:
+        plan = Plan(
+            paths=(path,),
+            shapes=(saved.shape,),
+            families=(saved.family,),
+            seed=saved.seed,
+            repeat=saved.repeat,
+            timeout=timeout,
+            engine=_one_engine(engine),
+            adapter=adapter,
+            save_failures=folder,
+        )
+        report = session.run(plan, session.View(verbosity=int(verbose), color=color))
+        lines = replay.verdict(saved, path, report)
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    raise typer.Exit(report.exit_code)
+
+
+def _folder(name: str | None) -> str:
+    """The folder for failures, made and tried before the run."""
+    from tinygate.failures import writable
+
+    return writable(name) if name else ""
 
 
 def _one_engine(names: list[str] | None) -> str:

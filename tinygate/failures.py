@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,26 @@ import numpy as np
 from tinygate.blocks import blocks, product
 from tinygate.cases import Case
 from tinygate.compare import Packing, Region
+from tinygate.errors import UsageError
 from tinygate.facts import Facts, Sample
 from tinygate.results import CaseResult, Failure, Status
+
+
+def writable(name: str) -> str:
+    """The folder's absolute name, once it has been made and written to.
+
+    Raises:
+        UsageError: where it cannot be.
+    """
+    folder = Path(name).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--save-failures: {name} cannot be written: {error}", "name a folder you may write"
+        ) from error
 
 
 def explain(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> CaseResult:

@@ -36,8 +36,8 @@ def list_cases(plan: Plan) -> str:
     return "".join(f"{case.id}\n" for path in plan.paths for case in plan.cases(path))
 
 
-def run(plan: Plan, view: View) -> int:
-    """Verify, show, export; the exit code.
+def run(plan: Plan, view: View) -> Report:
+    """Verify, show, export; the report.
 
     Raises:
         TinygateError: where nothing could be run at all; the exports then say so too.
@@ -63,7 +63,7 @@ def run(plan: Plan, view: View) -> int:
             show.progress.stop()
         exports.write(report)
         show.end(report)
-        return report.exit_code
+        return report
     finally:
         worker.close()
 

@@ -25,7 +25,7 @@ from tinygate.supervisor import DEFAULT_TIMEOUT, Supervisor
 
 @dataclass(frozen=True)
 class Plan:
-    """What to verify. `keep` is a regular expression over case ids."""
+    """What to verify. `keep` is a regular expression over case ids; `save_failures` a folder."""
 
     paths: tuple[FastPath, ...]
     shapes: tuple[Shape, ...]
@@ -37,11 +37,12 @@ class Plan:
     adapter: str | None = None
     keep: str | None = None
     required: tuple[str, ...] = ()
+    save_failures: str = ""
 
     def cases(self, path: FastPath) -> list[Case]:
         """The path's cases, in the order they run."""
         every = [
-            Case(path, shape, family, self.seed, self.repeat)
+            Case(path, shape, family, self.seed, self.repeat, self.save_failures)
             for shape in dict.fromkeys(self.shapes)
             for family in self.families
         ]

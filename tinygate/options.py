@@ -1,0 +1,228 @@
+"""The options of the command line, each said once: flag, variable, limits, help.
+
+Every option of `verify` can also be set by a TINYGATE_… variable or a configuration file.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class OutputFormat(StrEnum):
+    """What stdout carries."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+class ColorMode(StrEnum):
+    """When output is coloured."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+Engine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine",
+        envvar="TINYGATE_ENGINE",
+        show_envvar=False,
+        metavar="NAME",
+        help="WebGPU engine: native.",
+    ),
+]
+Adapter = Annotated[
+    str | None,
+    typer.Option(
+        "--adapter",
+        envvar="TINYGATE_ADAPTER",
+        show_envvar=False,
+        metavar="INDEX|NAME",
+        help="Adapter by index or part of its name.",
+    ),
+]
+Color = Annotated[
+    ColorMode,
+    typer.Option(
+        "--color",
+        envvar="TINYGATE_COLOR",
+        show_envvar=False,
+        help="Colour: NO_COLOR and FORCE_COLOR decide where this is auto.",
+    ),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        envvar="TINYGATE_TIMEOUT",
+        show_envvar=False,
+        min=0.1,
+        max=86_400,
+        metavar="SECONDS",
+        help="Longest a case may take.",
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "-v",
+        "--verbose",
+        envvar="TINYGATE_VERBOSE",
+        show_envvar=False,
+        help="Show every check.",
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+Shape = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        envvar="TINYGATE_SHAPE",
+        show_envvar=False,
+        metavar="MxKxN[:NAME]",
+        help="A[M,K] x B[K,N]; repeatable.",
+    ),
+]
+Suite = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--suite",
+        envvar="TINYGATE_SUITE",
+        show_envvar=False,
+        metavar="NAME",
+        help="smoke (the default), ragged, inference, training, head, production.",
+    ),
+]
+Path = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path",
+        envvar="TINYGATE_PATH",
+        show_envvar=False,
+        metavar="NAME",
+        help="A registered path; repeatable. Default: all that are not opt-in.",
+    ),
+]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        "-k",
+        envvar="TINYGATE_K",
+        show_envvar=False,
+        metavar="REGEX",
+        help="Only cases whose id matches.",
+    ),
+]
+Inputs = Annotated[
+    str,
+    typer.Option(
+        "--inputs",
+        envvar="TINYGATE_INPUTS",
+        show_envvar=False,
+        metavar="NAMES",
+        help="Input families, comma separated, or all.",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        envvar="TINYGATE_SEED",
+        show_envvar=False,
+        min=0,
+        max=2**63 - 1,
+        help="Seed of every input.",
+    ),
+]
+Repeat = Annotated[
+    int,
+    typer.Option(
+        "--repeat",
+        envvar="TINYGATE_REPEAT",
+        show_envvar=False,
+        min=1,
+        max=10_000,
+        metavar="N",
+        help="Fresh runs per case; never fewer than 2.",
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        envvar="TINYGATE_REQUIRE",
+        show_envvar=False,
+        metavar="NAME",
+        help="A path whose SKIP is exit 3; repeatable.",
+    ),
+]
+Format = Annotated[
+    OutputFormat,
+    typer.Option(
+        "--output-format",
+        envvar="TINYGATE_OUTPUT_FORMAT",
+        show_envvar=False,
+        help="What goes to stdout.",
+    ),
+]
+ExportJson = Annotated[
+    str | None,
+    typer.Option(
+        "--export-json",
+        envvar="TINYGATE_EXPORT_JSON",
+        show_envvar=False,
+        metavar="FILE",
+        help="Write the report there too; '-' is stdout.",
+    ),
+]
+ExportJunit = Annotated[
+    str | None,
+    typer.Option(
+        "--export-junit",
+        envvar="TINYGATE_EXPORT_JUNIT",
+        show_envvar=False,
+        metavar="FILE",
+        help="The same as JUnit XML.",
+    ),
+]
+ExportMarkdown = Annotated[
+    str | None,
+    typer.Option(
+        "--export-markdown",
+        envvar="TINYGATE_EXPORT_MARKDOWN",
+        show_envvar=False,
+        metavar="FILE",
+        help="The same as Markdown.",
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        envvar="TINYGATE_QUIET",
+        show_envvar=False,
+        help="Show pills and verdicts only.",
+    ),
+]
+SaveFailures = Annotated[
+    str | None,
+    typer.Option(
+        "--save-failures",
+        envvar="TINYGATE_SAVE_FAILURES",
+        show_envvar=False,
+        metavar="DIR",
+        help="Write operands and results of each FAIL there, for replay.",
+    ),
+]
+ListCases = Annotated[bool, typer.Option("--list", help="List the cases and run none.")]
