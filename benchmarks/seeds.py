@@ -1,8 +1,8 @@
 """How often a right kernel is rejected, and how near the limits it comes.
 
-    python benchmarks/seeds.py [--seeds 200] [--suite ragged|tiny] [--json FILE]
+    python benchmarks/seeds.py [--seeds 200] [--suite ragged|tiny] [--inputs all] [--json FILE]
 
-Runs f16-storage over the default families for every seed, in one process, and prints per shape and
+Runs f16-storage over the families for every seed, in one process, and prints per shape and
 family the verdicts and the worst share of a limit. Exit 1 if any case is not a PASS.
 `tiny` is 1x1x1 1x5x3 1x64x1 2x64x1 3x257x129, `ragged` is 64x128x128 and the suite of that name.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tinygate import adapters, engines, traits
 from tinygate.cases import Case
-from tinygate.families import DEFAULT_FAMILIES
+from tinygate.families import DEFAULT_FAMILIES, parse_families
 from tinygate.harness import Harness
 from tinygate.paths import registered
 from tinygate.runner import Runner
@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--suite", choices=SHAPES, default="ragged")
+    parser.add_argument("--inputs", default=",".join(DEFAULT_FAMILIES))
     parser.add_argument("--adapter")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def main() -> int:
     began = time.perf_counter()
     rows, bad = [], 0
     for shape in SHAPES[options.suite]:
-        for family in DEFAULT_FAMILIES:
+        for family in parse_families(options.inputs):
             verdicts: collections.Counter[str] = collections.Counter()
             worst: dict[str, float] = {}
             for seed in range(options.first, options.first + options.seeds):
