@@ -298,6 +298,17 @@ def test_the_floor_is_one_hundredth_of_the_mean() -> None:
     assert found.mean_rel == pytest.approx(25.0)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_left_out(value: float) -> None:
+    R = np.ones((1, 4), np.float32)
+    F = R + np.float32([[0.5, 0, 0, 0]])
+    F[0, 3] = value
+    found = compare.metrics([F], [R])
+    assert (found.max_abs, found.max_rel, found.nmse) == (0.5, 0.5, 0.0625)
+    assert found.mean_rel == pytest.approx(0.5 / 3)
+    assert found.count == 4
+
+
 def test_nothing_finite_is_not_a_number_and_not_zero() -> None:
     R = np.ones((2, 2), np.float32)
     found = compare.metrics([np.full_like(R, np.nan)], [R])

@@ -526,6 +526,15 @@ def test_active_means_that_every_family_passed_on_every_shape(
     assert len(set(found.active_classes)) == len(found.active_classes)
 
 
+def test_a_class_counts_only_where_each_of_its_shapes_is_complete() -> None:
+    whole = [case(family, shape="9x99x9") for family in ACTIVATING_FAMILIES]
+    other = [case(family, shape="1x77x131", group="matvec/K128") for family in ACTIVATING_FAMILIES]
+    for cases in ((*FOUR[:3], *whole, *other), (*other, *whole, *FOUR[:3])):
+        found = judged(*cases)
+        assert found.active_classes == ("matvec/K128",)
+        assert (found.status, found.active) == (PASS, False)
+
+
 def test_the_deciding_case_is_the_one_nearest_its_limit_or_farthest_over() -> None:
     def using(share: float | None, status: Status, family: str) -> CaseResult:
         checks = (Check("conformance", status, "", share, 1.0),)

@@ -129,10 +129,10 @@ def test_a_hash_changes_with_what_is_compiled(path: FastPath, change: dict[str, 
 def test_a_hash_changes_with_every_text_and_with_nothing_else(path: FastPath) -> None:
     seen = {source_hash(path)}
     for file, text in (
-        ("k.wgsl", "kernel "),
         ("p.wgsl", "packer2"),
+        ("k.wgsl", "kernel "),
         ("k.wgsl", "kernelp"),
-        ("p.wgsl", "acker2"),  # what both files hold together is unchanged
+        ("p.wgsl", "acker2"),  # joined, both read like "kernel" and "packer2" above
     ):
         Path(path.kernel).with_name(file).write_text(text)
         assert source_hash(path) not in seen
