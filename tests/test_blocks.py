@@ -26,6 +26,7 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
+@settings(deadline=None)
 @given(M=SIZES, N=st.integers(1, 60))
 def test_blocks_cover_c_once_and_are_small(M: int, N: int) -> None:
     seen = np.zeros((M, N), int)

@@ -63,11 +63,13 @@ def check_region(found: Region, masks: list[Mask]) -> None:
     assert found.cells.sum() == found.count
 
 
+@settings(deadline=None)
 @given(bad=MASKS, tall=st.integers(1, 9), wide=st.integers(1, 9))
 def test_a_region_is_the_same_in_whatever_blocks_it_comes(bad: Mask, tall: int, wide: int) -> None:
     check_region(region_of(bad, tall, wide), [bad])
 
 
+@settings(deadline=None)
 @given(shape=st.tuples(st.integers(1, 300), st.integers(1, 300)))
 def test_a_map_is_small_however_large_the_matrix(shape: tuple[int, int]) -> None:
     found = Region(shape)
@@ -80,6 +82,7 @@ def test_a_map_is_small_however_large_the_matrix(shape: tuple[int, int]) -> None
 STACKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=3, max_dims=3, min_side=1, max_side=4))
 
 
+@settings(deadline=None)
 @given(stack=STACKS)
 def test_regions_merge(stack: Mask) -> None:
     found = region_of(stack[0])
@@ -100,6 +103,7 @@ def spelled(text: str, name: str, count: int) -> set[int]:
     return indices
 
 
+@settings(deadline=None)
 @given(stack=STACKS)
 @example(np.array([[[0, 1], [1, 0]], [[0, 1], [0, 0]]], bool))
 @example(np.array([[[0, 1], [1, 1]], [[0, 1], [1, 1]]], bool))
@@ -191,6 +195,7 @@ def test_non_finite_is_a_matter_of_bits() -> None:
     assert found.first == (0, 8)
 
 
+@settings(deadline=None)
 @given(hnp.arrays(np.uint32, st.tuples(st.integers(1, 12), st.integers(1, 12))))
 def test_non_finite_as_numpy_sees_it(bits: NDArray[np.uint32]) -> None:
     check_region(compare.region(bits), [~np.isfinite(bits.view(np.float32))])
@@ -301,7 +306,7 @@ def test_the_floor_is_one_hundredth_of_the_mean() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite_is_left_out(value: float) -> None:
     R = np.ones((1, 4), np.float32)
-    F = R + np.float32([[0.5, 0, 0, 0]])
+    F = R + np.array([0.5, 0, 0, 0], np.float32)
     F[0, 3] = value
     found = compare.metrics([F], [R])
     assert (found.max_abs, found.max_rel, found.nmse) == (0.5, 0.5, 0.0625)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tinygate.formats import FORMATS
@@ -26,6 +26,7 @@ def neighbours(x: float) -> tuple[float, float]:
     return float(below[0]), float(above[0])
 
 
+@settings(deadline=None)
 @given(x=FINITE)
 @example(0.0)
 @example(-0.0)
@@ -101,6 +102,7 @@ def test_decoding_copies_nothing() -> None:
         assert np.shares_memory(storage.decode(words, N), words)
 
 
+@settings(deadline=None)
 @given(x=FINITE)
 @example(65503.0)
 @example(65504.0)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygate import gate
@@ -102,6 +102,7 @@ def test_percent(x: float, decimals: int, text: str) -> None:
         assert percent(np.float64(x), decimals) == text
 
 
+@settings(deadline=None)
 @given(st.floats())
 def test_any_number_can_be_printed(x: float) -> None:
     assert exponential(x)
@@ -492,6 +493,7 @@ def test_not_active_when_one_family_is_left_out(missing: str) -> None:
     assert not judged(*skipped).active
 
 
+@settings(deadline=None)
 @given(
     given=st.lists(
         st.tuples(

@@ -90,6 +90,7 @@ def test_a_draw_in_pieces_is_the_draw_in_one(monkeypatch: pytest.MonkeyPatch) ->
                 assert np.array_equal(B, B2)
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=9))
 @example([2.0**-14, -(2.0**-14), 2.0**-15, -(2.0**-15), 0.0, -0.0, 2.0**-149, 1.0])
 def test_f16_subnormals_are_moved_to_the_smallest_normal(values: list[float]) -> None:
@@ -110,6 +111,7 @@ def test_no_f16_subnormals(family: str) -> None:
 # ---- pooling ----
 
 
+@settings(deadline=None)
 @given(M=st.integers(1, 400), N=st.integers(1, 400))
 @example(1, 1)
 @example(1, 255)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinygate.errors import ConfigError, UnknownNameError
@@ -128,6 +128,7 @@ def test_a_shape_class_is_entry_with_its_constants_and_k_and_nothing_else() -> N
     assert PATH.shape_class(Shape(64, 129, 128)) == "main/K256"
 
 
+@settings(deadline=None)
 @given(M=SIZES, N=SIZES, rows=st.integers(1, 200), cols=st.integers(1, 200))
 def test_tiles_cover_c_and_none_is_outside_it(M: int, N: int, rows: int, cols: int) -> None:
     tiles = Entry("main", rows, cols).tiles(Shape(M, 1, N))
