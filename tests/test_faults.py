@@ -110,8 +110,7 @@ def test_every_check_has_a_fault() -> None:
         for group in groups
         for name in group
     }
-    # WGSL lets no kernel write to a binding it declares as read: see test_clobber.
-    assert named | {"inputs"} == CHECKS
+    assert named == CHECKS
 
 
 def test_every_fault_is_a_path_of_its_own() -> None:

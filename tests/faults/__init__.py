@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tinygate.families import FAMILIES
+from tinygate.interface import Layout
 from tinygate.paths import FEATURES, Entry, FastPath, validate
 from tinygate.results import AdapterTraits
 from tinygate.shapes import Shape
@@ -43,7 +44,9 @@ CHECKS = frozenset(
 _FAULT_KEYS = frozenset(("fault", "declares", "shapes", "must fail", "because"))
 _OPTIONAL_KEYS = frozenset(("says", "over", "passes", "passes at", "adapters"))
 _RIGHT_KEYS = frozenset(("right", "declares", "because"))
-_DECLARED = frozenset(("b", "accumulate", "products", "output", "tile", "kernel", "requires"))
+_DECLARED = frozenset(
+    ("b", "accumulate", "products", "output", "tile", "kernel", "requires", "access")
+)
 # Which adapters show a fault.
 _ADAPTERS: dict[str, Callable[[AdapterTraits], bool]] = {
     "any": lambda traits: True,
@@ -199,7 +202,10 @@ def _path(file: Path, title: str, declares: str) -> FastPath:
         pack = "pack_f16.wgsl"
     if "kernel" in declared:
         kernel, pack = str(FOLDER / declared.pop("kernel")), str(file)
-    fields: dict[str, Any] = {**declared, "requires": requires}
+    access = declared.pop("access", "read")
+    _known(file, "access", [access], ("read", "read_write"))
+    layout = Layout(access="read_write" if access == "read_write" else "read")
+    fields: dict[str, Any] = {**declared, "requires": requires, "layout": layout}
     return validate(
         FastPath(
             name=file.stem.replace("_", "-"),
