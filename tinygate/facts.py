@@ -91,12 +91,14 @@ class Facts:
             )
             self.wrong.merge(unequal(C, A, held))
             return
+        self.outputs.append(C)
+        if not case.path.readable:
+            return
         limit = conformance_limit(case.path, case.shape.K, family.norm)
         found = compare.deviation(C, A, held, limit)
         if not self.cause and (found.worst > 1.0 or self.finite.count):
             self.cause = diagnosis.cause(case.family, C, A, held, limit)
         self.deviation = compare.worse(self.deviation, found)
-        self.outputs.append(C)
 
     @property
     def bad(self) -> bool:

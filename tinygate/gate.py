@@ -97,6 +97,15 @@ def guard(past: tuple[int, int] | None) -> Check:
     )
 
 
+def unguarded() -> Check:
+    """No word behind C is bound, so nothing can be said about writes there."""
+    return Check(
+        "guard",
+        Status.PASS,
+        why="not checked: the path declares guard = false, so C is bound exactly M·N words long",
+    )
+
+
 def inputs_kept(changed: Sequence[str]) -> Check:
     """Which of A and B were changed by the kernel."""
     why = "A and B, and the NaN behind them, must be unchanged"
@@ -246,10 +255,19 @@ def case_line(case: CaseResult, *, suffix: bool) -> str:
 
 
 def judge_path(
-    path: str, pill: str, cases: Sequence[CaseResult], *, missing: str = "", source_hash: str = ""
+    path: str,
+    pill: str,
+    cases: Sequence[CaseResult],
+    *,
+    missing: str = "",
+    source_hash: str = "",
+    readable: bool = True,
 ) -> PathResult:
     """One verdict over a path's cases. It is active only for the classes where every activating
-    family ran on every shape and passed; any FAIL or ERROR rejects it as a whole."""
+    family ran on every shape and passed; any FAIL or ERROR rejects it as a whole.
+
+    readable: what it stores can be read back; a path of which that is not so is never active.
+    """
     if missing:
         line = f"[ops] {path} gate verdict: SKIP — {missing}"
         skipped = PathResult(path, pill, Status.SKIP, "unavailable", missing, missing)
@@ -270,7 +288,11 @@ def judge_path(
         state, outcome = "unavailable", reason
     else:
         classes, lacking = _active_classes(cases)
-        if not lacking:
+        if not readable:
+            classes, state = (), "passes activation"
+            reason = "what it stores cannot be read back, so nothing shows that it conforms"
+            outcome = f"{state}; not active: {reason}"
+        elif not lacking:
             state, outcome = "active", f"{path} path active"
         else:
             ran = {case.family for case in cases if case.status is Status.PASS}

@@ -38,9 +38,9 @@ Halves = NDArray[np.float16]
 @dataclass
 class Stored:
     """Weights on the device in a path's format, the words they were found to be there, and whether
-    the packer wrote past its output."""
+    the packer wrote past its output. No arena where another runtime holds them."""
 
-    arena: Arena
+    arena: Arena | None
     words: list[Words]
     past: bool
 

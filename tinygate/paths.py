@@ -60,6 +60,7 @@ class FastPath:
     layout, dims     bindings and uniform of the kernel, where they are not wgsl/README.md's
     guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
     call             instead of a kernel: the plug-in's entry point whose Python is the path
+    readable         what B is held as can be read back; else no conformance verdict, never active
     source           where the declaration is from
     file             the manifest it is from; then --path takes this and not the name
     """
@@ -85,6 +86,7 @@ class FastPath:
     dims: tuple[Field, ...] = DEFAULT_DIMS
     guard: bool = True
     call: str = ""
+    readable: bool = True
     file: str = ""
 
     @property

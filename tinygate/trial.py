@@ -10,6 +10,7 @@ import numpy as np
 
 from tinygate import compare, failures, gate, predict
 from tinygate.arena import Arena
+from tinygate.candidate import candidate
 from tinygate.cases import Case
 from tinygate.compare import Deviation
 from tinygate.draw import Weights
@@ -37,6 +38,7 @@ class Trial:
         self.harness = harness
         self.traits = traits
         self.case = case
+        self.candidate = candidate(harness, case)
         self.family = FAMILIES[case.family]
         self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
         self.references: list[F32] = []
@@ -54,13 +56,19 @@ class Trial:
             TinygateError: where it could not be verified.
         """
         case = self.case
-        if reason := case.path.misfit(case.shape):
+        if reason := case.path.misfit(case.shape) or self._unreadable():
             return replace(case.blank(), status=Status.SKIP, reason=reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
         check_memory(case.shape)
         for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
         return self._judge()
+
+    def _unreadable(self) -> str:
+        """Why the family asks for more than can be seen of this path, or nothing."""
+        if self.case.path.readable or self.family.activation or self.family.exact == "product":
+            return ""
+        return f"what the path stores cannot be read back, and {self.family.name} is judged by that"
 
     def _batch(self, batch: list[Weights]) -> None:
         """Pack these weights once, then run every round of activations over them."""
@@ -82,14 +90,12 @@ class Trial:
                 if stored is None:
                     return
             b = stored.arena if stored else plain
-            assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
             words = stored.words if stored else [B.reshape(-1).view(np.uint32) for B in Bs]
             self._candidate(a, b, words, As, Bs, Rs)
             a.destroy()
-        if stored:
-            stored.arena.destroy()
-        elif plain is not None:
-            plain.destroy()
+        left = stored.arena if stored else plain
+        if left is not None:
+            left.destroy()
 
     def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
         """Trust R only where it is near the float64 product, and predict from what is trusted."""
@@ -110,7 +116,7 @@ class Trial:
         storage = FORMATS[self.case.path.b]
         outside = compare.outside(Bs, storage.max_finite)
         try:
-            stored = self.harness.pack(self.case.path, self.case.shape, plain, Bs)
+            stored = self.candidate.pack(plain, Bs)
         except PackingRefusedError as error:
             self.refusal = gate.refused(error.message, outside)
             return None
@@ -120,7 +126,7 @@ class Trial:
         if outside.count:
             self.refusal = gate.not_refused(outside, Bs[0], storage, stored.words[0])
             return None
-        if self.family.packing:
+        if self.family.packing and self.case.path.readable:
             self._check_packing(stored, Bs)
         return stored
 
@@ -143,7 +149,7 @@ class Trial:
     def _candidate(
         self,
         a: Arena,
-        b: Arena,
+        b: Arena | None,
         words: list[Words],
         As: Sequence[F32],
         Bs: Sequence[F32],
@@ -152,10 +158,10 @@ class Trial:
         """Run the path as often as asked, from a fresh marker each time."""
         case = self.case
         held = [FORMATS[case.path.b].decode(row, case.shape.N) for row in words]
-        c = self.harness.outputs(len(As), case.shape)
+        c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
         first: tuple[Words, Facts] | None = None
         for number, facts in enumerate(self.facts):
-            self.harness.run(case.path, case.shape, a, b, c, number)
+            self.candidate.run(a, b, c, As, Bs, number)
             if first is not None and c.equals(first[0]):
                 facts.absorb(first[1])
                 continue
@@ -166,10 +172,7 @@ class Trial:
                 first = (out, found)
             else:
                 facts.differs.merge(differing(out, first[0], c, number, case.shape))
-        if a.changed([A.reshape(-1).view(np.uint32) for A in As]):
-            self.changed.add("A")
-        if b.changed(words):
-            self.changed.add("B")
+        self.changed |= self.candidate.changed(a, b, As, words)
         c.destroy()
         self.products += len(As)
 
@@ -217,7 +220,7 @@ class Trial:
 
     def _run_checks(self, facts: Facts) -> Iterator[Check]:
         yield gate.written(facts.written)
-        yield gate.guard(facts.past)
+        yield gate.guard(facts.past) if self.case.path.guard else gate.unguarded()
         yield gate.finite(facts.finite, facts.cause)
         if self.case.path.deterministic:
             yield gate.deterministic(facts.differs)

@@ -161,10 +161,15 @@ class _Run:
         )
 
     def _path(self, path: FastPath, opened: Opened) -> PathResult:
-        missing = path.missing(opened.adapter.features)
+        missing = path.missing(opened.adapter.features, self.plan.engine)
         results = [] if missing else [self._case(case) for case in self.cases[path.name]]
         judged = gate.judge_path(
-            path.name, path.pill, results, missing=missing, source_hash=source_hash(path)
+            path.name,
+            path.pill,
+            results,
+            missing=missing,
+            source_hash=source_hash(path),
+            readable=path.readable,
         )
         self.listener.judged(judged)
         return judged
@@ -197,7 +202,7 @@ class _Run:
         words = [
             "tinygate verify",
             f"--shape {case.shape.label}",
-            f"--path {case.path.name}",
+            f"--path {shlex.quote(case.path.argument)}",
             f"--inputs {case.family}",
             f"--seed {case.seed}",
         ]

@@ -1,0 +1,67 @@
+"""Every path there is to choose from: built-ins, plug-ins, and manifests that are named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tinygate import manifest, paths, plugins
+from tinygate.errors import ConfigError
+from tinygate.paths import REFERENCE, FastPath
+
+
+@dataclass(frozen=True)
+class Registry:
+    """paths      each with a name of its own
+    warnings   what was left out, and why
+    """
+
+    paths: tuple[FastPath, ...]
+    warnings: tuple[str, ...] = ()
+
+    def select(self, arguments: Iterable[str]) -> tuple[FastPath, ...]:
+        """The paths that --path names, by name or by file; every one that is not opt-in where
+        nothing is named.
+
+        Raises:
+            UnknownNameError: with the list of names.
+        """
+        by_file = {_resolved(path.file): path.name for path in self.paths if path.file}
+        names = [by_file[_resolved(a)] if is_file(a) else a for a in arguments]
+        return paths.select(names, self.paths)
+
+
+def load(arguments: Iterable[str] = (), *, with_plugins: bool = True) -> Registry:
+    """Built-ins, plug-ins, and the manifests among the arguments of --path.
+
+    Raises:
+        ConfigError: a manifest that cannot be used, or two paths with one name.
+    """
+    found = plugins.discover() if with_plugins else plugins.Found((), ())
+    files = {_resolved(a): a for a in arguments if is_file(a)}
+    every = (*paths.registered(), *found.paths, *(manifest.load(Path(f)) for f in files.values()))
+    sources = {REFERENCE.name: "the reference"}
+    for path in every:
+        if path.name in sources:
+            raise ConfigError(
+                f"two paths are called {path.name!r}: {sources[path.name]} and {path.source}",
+                "give one another name"
+                + (", or leave plug-ins out with --no-plugins" if found.paths else ""),
+            )
+        sources[path.name] = path.source
+    return Registry(every, found.warnings)
+
+
+def is_file(argument: str) -> bool:
+    """Whether --path was given a manifest and not a name: no name has a dot or a slash."""
+    return argument.endswith(".toml") or "/" in argument or os.sep in argument
+
+
+def _resolved(file: str) -> str:
+    """One spelling for one file."""
+    try:
+        return str(Path(file).resolve())
+    except (OSError, RuntimeError, ValueError):
+        return file
