@@ -42,6 +42,7 @@ log = logging.getLogger("tinygate.ops")
 # The seed's: what a model's layers look like, small enough to settle at once.
 GATE_SHAPE = Shape(64, 128, 128)
 F16_STORAGE = "f16-storage"
+_CLOSED = "closed before the gate had run"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class GpuOps:
         self._seed = seed
         self._timeout = timeout
         self._verdicts: dict[tuple[str, str], Future[PathResult]] = {}
+        self._closed = threading.Event()
         self._jobs: queue.SimpleQueue[tuple[FastPath, Shape, Future[PathResult]] | None] = (
             queue.SimpleQueue()
         )
@@ -158,12 +160,17 @@ class GpuOps:
         return tuple(key for key, verdict in self._verdicts.items() if _passed(verdict))
 
     def verdict(self, path: str, shape: Shape) -> Future[PathResult]:
-        """The verdict for the shape's class: the one there is, or a gate started now."""
+        """The verdict for the shape's class: the one there is, or a gate started now.
+
+        The gate runs at the shape and at a neighbour of it, since a class holds both."""
         declared = self._paths[path]
         key = (path, declared.shape_class(shape))
         if key not in self._verdicts:
             self._verdicts[key] = Future()
-            self._jobs.put((declared, shape, self._verdicts[key]))
+            if self._closed.is_set():
+                self._verdicts[key].set_result(_unverified(declared, _CLOSED))
+            else:
+                self._jobs.put((declared, shape, self._verdicts[key]))
         return self._verdicts[key]
 
     def tensor(self, values: ArrayLike) -> Tensor:
@@ -225,6 +232,7 @@ class GpuOps:
 
     def close(self) -> None:
         """Stop the gate and release the device; verdicts still open settle as ERROR."""
+        self._closed.set()
         self._jobs.put(None)
         self._device.close()
 
@@ -245,18 +253,18 @@ class GpuOps:
         return c
 
     def _work(self) -> None:
-        """Settle verdicts, one at a time, until closed."""
+        """Settle verdicts, one at a time, until closed; then whatever is left."""
         while job := self._jobs.get():
             path, shape, future = job
-            future.set_result(self._gate(path, shape))
-        while not self._jobs.empty():
-            if job := self._jobs.get():
-                job[2].set_result(_unverified(job[0], "closed before the gate ran"))
+            result = None if self._closed.is_set() else self._gate(path, shape)
+            if result is None or self._closed.is_set():
+                result = _unverified(path, _CLOSED)
+            future.set_result(result)
 
     def _gate(self, path: FastPath, shape: Shape) -> PathResult:
         plan = verify.Plan(
             paths=(path,),
-            shapes=(shape,),
+            shapes=(shape, neighbour(path, shape)),
             seed=self._seed,
             timeout=self._timeout,
             engine=self.adapter.engine,
@@ -275,6 +283,24 @@ class GpuOps:
             # A verdict belongs to the adapter it was made on.
             return _unverified(path, "the gate ran on another adapter")
         return result
+
+
+def neighbour(path: FastPath, shape: Shape) -> Shape:
+    """A shape of the same class with every size one step off, where the class allows it; a step is
+    one, or what the path wants sizes to be multiples of.
+
+    What is even becomes odd and what fills whole tiles does not any more: a kernel that is right at
+    64x128x128 and wrong at 63x127x127 must not be active for the class of both.
+    """
+    near = shape
+    for axis, step in zip("MKN", path.multiple_of, strict=True):
+        size = getattr(shape, axis)
+        for other in (size - step, size + step):
+            moved = replace(near, **{axis: other}, name="")
+            if other > 0 and path.shape_class(moved) == path.shape_class(shape):
+                near = moved
+                break
+    return near
 
 
 def _unverified(path: FastPath, reason: str) -> PathResult:
