@@ -16,9 +16,10 @@ from tinygate import gate
 from tinygate.compare import Deviation, Packing, Region
 from tinygate.digits import exponential, percent
 from tinygate.formats import FORMATS
-from tinygate.gate import case_line, decide, judge_path
+from tinygate.gate import case_line, decide
 from tinygate.precision import Limit
 from tinygate.results import ACTIVATING_FAMILIES, CaseResult, Check, Metrics, PathResult, Status
+from tinygate.verdicts import judge_path
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 SHAPE = "64x128x128"

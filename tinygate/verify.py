@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from tinygate import __version__, adapters, gate
+from tinygate import __version__, adapters, gate, verdicts
 from tinygate.cases import Case
 from tinygate.engines import DEFAULT_ENGINE
 from tinygate.errors import CannotVerifyError
@@ -108,7 +108,7 @@ def blank(plan: Plan) -> Report:
     for path in plan.paths:
         if cases := [case.blank() for case in plan.cases(path)]:
             paths.append(
-                gate.judge_path(path.name, path.pill, cases, source_hash=source_hash(path))
+                verdicts.judge_path(path.name, path.pill, cases, source_hash=source_hash(path))
             )
     return Report(
         version=__version__,
@@ -163,7 +163,7 @@ class _Run:
     def _path(self, path: FastPath, opened: Opened) -> PathResult:
         missing = path.missing(opened.adapter.features, self.plan.engine)
         results = [] if missing else [self._case(case) for case in self.cases[path.name]]
-        judged = gate.judge_path(
+        judged = verdicts.judge_path(
             path.name,
             path.pill,
             results,
