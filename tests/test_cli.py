@@ -370,6 +370,7 @@ def test_probe_lists_adapters_and_paths(capsys: pytest.CaptureFixture[str]) -> N
         "detected": True,
         "missing": None,
         "requires": [],
+        "source": "built in",
     }
     assert probed["traits"]["f32_round_to_nearest"] in {True, False}
     assert run(["probe"]) == 0
@@ -386,7 +387,7 @@ def test_paths_lists_declarations(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ([], ["probe"], ["verify"], ["paths"]):
+    for command in ([], ["probe"], ["verify"], ["paths"], ["new"], ["replay"]):
         assert run([*command, "--help"]) == 0
         assert "Example: tinygate" in capsys.readouterr().out
 
@@ -394,7 +395,7 @@ def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[st
 def test_a_fault_of_tinygates_own_is_no_traceback_but_with_debug(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken() -> None:
+    def broken(*_: object) -> None:
         raise RuntimeError("oh")
 
     monkeypatch.setattr("tinygate.listing.render_text", broken)

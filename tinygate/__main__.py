@@ -77,7 +77,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def _help_for(args: Sequence[str]) -> str:
-    commands = ("probe", "paths", "verify", "replay")
+    commands = ("probe", "paths", "verify", "replay", "new")
     command = next((arg for arg in args if arg in commands), None)
     return f"tinygate {command} --help" if command else "tinygate --help"
 

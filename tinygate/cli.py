@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tinygate import __version__, options
 from tinygate.errors import UsageError
+
+if TYPE_CHECKING:
+    from tinygate.registry import Registry
 
 app = typer.Typer(
     name="tinygate",
@@ -44,9 +47,11 @@ def root(
 
 @app.command()
 def probe(
+    manifests: options.Manifests = None,
     engine: options.Engine = None,
     adapter: options.Adapter = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    no_plugins: options.NoPlugins = False,
     debug: options.Debug = False,
 ) -> None:
     """List adapters, the one that would be used and why, and what each path finds there.
@@ -55,7 +60,8 @@ def probe(
     """
     from tinygate import probing
 
-    found = probing.probe(_one_engine(engine), adapter)
+    registry = _registry(no_plugins, files=manifests)
+    found = probing.probe(_one_engine(engine), adapter, registry.paths)
     if as_json:
         sys.stdout.write(probing.render_json(found))
     else:
@@ -64,7 +70,9 @@ def probe(
 
 @app.command()
 def paths(
+    manifests: options.Manifests = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    no_plugins: options.NoPlugins = False,
     debug: options.Debug = False,
 ) -> None:
     """List the registered paths and where each comes from.
@@ -73,7 +81,25 @@ def paths(
     """
     from tinygate import listing
 
-    sys.stdout.write(listing.render_json() if as_json else listing.render_text())
+    every = _registry(no_plugins, files=manifests).paths
+    sys.stdout.write(listing.render_json(every) if as_json else listing.render_text(every))
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the path is to be called.")],
+    debug: options.Debug = False,
+) -> None:
+    """Write a kernel and its manifest that pass, to start from, into the current folder.
+
+    Example: tinygate new my-path
+    """
+    from pathlib import Path
+
+    from tinygate import scaffold
+
+    kernel, manifest = scaffold.write(name, Path())
+    sys.stdout.write(f"wrote {kernel} and {manifest}\nnext: tinygate verify --path {manifest}\n")
 
 
 @app.command()
@@ -96,6 +122,7 @@ def verify(
     verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     save_failures: options.SaveFailures = None,
+    no_plugins: options.NoPlugins = False,
     list_cases: options.ListCases = False,
     color: options.Color = options.ColorMode.AUTO,
     debug: options.Debug = False,
@@ -104,17 +131,17 @@ def verify(
 
     Example: tinygate verify --shape 64x128x128 --export-json report.json
     """
-    from tinygate import families, paths, session, shapes
+    from tinygate import families, session, shapes
     from tinygate.verify import Plan
 
     if verbose and quiet:
         raise UsageError("-v and -q exclude each other", "tinygate verify -v")
-    registered = paths.registered()
+    registry = _registry(no_plugins, [*(path or ()), *(require or ())])
     chosen = [shapes.Shape.parse(text) for text in shape or ()]
     for name in suite or (() if chosen else ("smoke",)):
         chosen += shapes.suite(name)
     plan = Plan(
-        paths=paths.select(path or (), registered),
+        paths=registry.select(path or ()),
         shapes=tuple(chosen),
         families=families.parse_families(inputs),
         seed=seed,
@@ -123,7 +150,7 @@ def verify(
         engine=_one_engine(engine),
         adapter=adapter,
         keep=_regex(keep),
-        required=tuple(p.name for p in paths.select(require, registered)) if require else (),
+        required=tuple(p.name for p in registry.select(require)) if require else (),
         save_failures=_folder(save_failures),
     )
     if list_cases:
@@ -142,10 +169,12 @@ def verify(
 @app.command()
 def replay(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-failures wrote.")],
+    path: options.Path = None,
     engine: options.Engine = None,
     adapter: options.Adapter = None,
     timeout: options.Timeout = 120.0,
     verbose: options.Verbose = False,
+    no_plugins: options.NoPlugins = False,
     color: options.Color = options.ColorMode.AUTO,
     debug: options.Debug = False,
 ) -> None:
@@ -155,14 +184,14 @@ def replay(
     """
     from pathlib import Path
 
-    from tinygate import paths, replay, session
+    from tinygate import replay, session
     from tinygate.verify import Plan
 
     saved = replay.load(Path(file))
-    path = replay.chosen(saved, paths.registered())
+    chosen = replay.chosen(saved, _registry(no_plugins, path).paths)
     with replay.scratch() as folder:
         plan = Plan(
-            paths=(path,),
+            paths=(chosen,),
             shapes=(saved.shape,),
             families=(saved.family,),
             seed=saved.seed,
@@ -173,9 +202,22 @@ def replay(
             save_failures=folder,
         )
         report = session.run(plan, session.View(verbosity=int(verbose), color=color))
-        lines = replay.verdict(saved, path, report)
+        lines = replay.verdict(saved, chosen, report)
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     raise typer.Exit(report.exit_code)
+
+
+def _registry(
+    no_plugins: bool, arguments: list[str] | None = None, files: list[str] | None = None
+) -> Registry:
+    """Every path to choose from; what had to be left out is said on stderr."""
+    from tinygate import registry
+    from tinygate.report.clean import clean
+
+    found = registry.load(arguments or (), files=files or (), with_plugins=not no_plugins)
+    for warning in found.warnings:
+        sys.stderr.write(f"warning: {clean(warning)}\n")
+    return found
 
 
 def _folder(name: str | None) -> str:

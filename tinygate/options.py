@@ -109,9 +109,22 @@ Path = Annotated[
         "--path",
         envvar="TINYGATE_PATH",
         show_envvar=False,
-        metavar="NAME",
-        help="A registered path; repeatable. Default: all that are not opt-in.",
+        metavar="NAME|FILE.toml",
+        help="A registered path, or a manifest; repeatable. Default: all that are not opt-in.",
     ),
+]
+NoPlugins = Annotated[
+    bool,
+    typer.Option(
+        "--no-plugins",
+        envvar="TINYGATE_NO_PLUGINS",
+        show_envvar=False,
+        help="Leave installed plug-ins out.",
+    ),
+]
+Manifests = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FILE.toml]...", help="Manifests to list too.", show_default=False),
 ]
 Keep = Annotated[
     str | None,

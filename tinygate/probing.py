@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from tinygate import adapters
 from tinygate.adapters import AdapterInfo, Limits
-from tinygate.paths import FastPath, registered
+from tinygate.paths import FastPath
 from tinygate.report.clean import clean
 from tinygate.report.wording import subgroup
 from tinygate.results import AdapterTraits
@@ -28,8 +28,12 @@ class Probe:
     traits: AdapterTraits
     paths: tuple[FastPath, ...]
 
+    def missing(self, path: FastPath) -> str:
+        """What a path lacks here, in words."""
+        return path.missing(self.chosen.features, self.engine)
 
-def probe(engine: str, query: str | None) -> Probe:
+
+def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
     """List the engine's adapters, choose one, open it, and measure what WGSL leaves open.
 
     Raises:
@@ -37,7 +41,6 @@ def probe(engine: str, query: str | None) -> Probe:
         UnknownNameError: where none matches the query.
         DeviceError: where the driver fails.
     """
-    paths = registered()
     supervisor = Supervisor(engine, query, ("subgroups",), DEFAULT_TIMEOUT)
     try:
         found = supervisor.adapters().adapters
@@ -73,9 +76,10 @@ def render_json(probe: Probe) -> str:
                     {
                         "path": path.name,
                         "pill": path.pill,
-                        "detected": not path.missing(probe.chosen.features),
-                        "missing": path.missing(probe.chosen.features) or None,
+                        "detected": not probe.missing(path),
+                        "missing": probe.missing(path) or None,
                         "requires": path.requires,
+                        "source": path.source,
                     }
                     for path in probe.paths
                 ],
@@ -97,9 +101,9 @@ def render_text(probe: Probe) -> str:
     lines.append("")
     width = max(len(path.name) for path in probe.paths)
     for path in probe.paths:
-        missing = path.missing(probe.chosen.features)
+        missing = probe.missing(path)
         found = f"unavailable: {missing}" if missing else "detected, not yet verified"
-        lines.append(f"{path.name:{width}}  {found}")
+        lines.append(f"{path.name:{width}}  {found} · {path.source}")
     lines.append("Detected is not verified: run `tinygate verify`.")
     return "".join(f"{clean(line)}\n" for line in lines)
 

@@ -33,15 +33,17 @@ class Registry:
         return paths.select(names, self.paths)
 
 
-def load(arguments: Iterable[str] = (), *, with_plugins: bool = True) -> Registry:
-    """Built-ins, plug-ins, and the manifests among the arguments of --path.
+def load(
+    arguments: Iterable[str] = (), *, files: Iterable[str] = (), with_plugins: bool = True
+) -> Registry:
+    """Built-ins, plug-ins, the manifests among the arguments of --path, and further manifests.
 
     Raises:
         ConfigError: a manifest that cannot be used, or two paths with one name.
     """
     found = plugins.discover() if with_plugins else plugins.Found((), ())
-    files = {_resolved(a): a for a in arguments if is_file(a)}
-    every = (*paths.registered(), *found.paths, *(manifest.load(Path(f)) for f in files.values()))
+    named = {_resolved(f): f for f in (*filter(is_file, arguments), *files)}
+    every = (*paths.registered(), *found.paths, *(manifest.load(Path(f)) for f in named.values()))
     sources = {REFERENCE.name: "the reference"}
     for path in every:
         if path.name in sources:
