@@ -126,7 +126,7 @@ class PythonCandidate:
             found = function(*copies)
         except TinygateError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = " ".join(shown(error, 300).split())
             raise self._error(f"it raised {type(error).__name__}: {text}") from error
         for (name, operand), copy in zip(operands, copies, strict=True):
