@@ -151,7 +151,7 @@ def verify(
         adapter=adapter,
         keep=_regex(keep),
         required=tuple(p.name for p in registry.select(require)) if require else (),
-        save_failures=_folder(save_failures),
+        save_failures="" if list_cases else _folder(save_failures),
     )
     if list_cases:
         sys.stdout.write(session.list_cases(plan))
@@ -188,7 +188,8 @@ def replay(
     from tinygate.verify import Plan
 
     saved = replay.load(Path(file))
-    chosen = replay.chosen(saved, _registry(no_plugins, path).paths)
+    registry = _registry(no_plugins, replay.manifests(saved, path or ()))
+    chosen = replay.chosen(saved, registry.paths)
     with replay.scratch() as folder:
         plan = Plan(
             paths=(chosen,),
@@ -201,9 +202,9 @@ def replay(
             adapter=adapter,
             save_failures=folder,
         )
-        report = session.run(plan, session.View(verbosity=int(verbose), color=color))
-        lines = replay.verdict(saved, chosen, report)
-    sys.stdout.write("".join(f"{line}\n" for line in lines))
+        view = session.View(verbosity=int(verbose), color=color, names_saved=False)
+        report = session.run(plan, view)
+        sys.stdout.write(f"{replay.verdict(saved, chosen, report)}\n")
     raise typer.Exit(report.exit_code)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tempfile
 from dataclasses import replace
@@ -11,11 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from tinygate import compare
 from tinygate.blocks import blocks, product
 from tinygate.cases import Case
 from tinygate.compare import Packing, Region
 from tinygate.errors import UsageError
 from tinygate.facts import Facts, Sample
+from tinygate.families import FAMILIES
+from tinygate.formats import F32
+from tinygate.gate import MEAN_REL_LIMIT
+from tinygate.precision import conformance_limit
 from tinygate.results import CaseResult, Failure, Status
 
 
@@ -40,64 +46,128 @@ def explain(result: CaseResult, case: Case, facts: Facts, packing: Packing | Non
     """The result of a FAIL with its Failure and, where the case asks for it, the file saved."""
     if result.status is not Status.FAIL:
         return result
-    region = _decisive(result, facts, packing)
-    failure = None if region is None else _failure(region, facts.sample, packing)
-    saved = ""
+    saved, warnings = "", result.warnings
     if case.save_failures and facts.sample is not None:
-        saved = save(Path(case.save_failures), result, case, facts.sample)
-    return replace(result, failure=failure, saved=saved)
+        try:
+            saved = save(Path(case.save_failures), result, case, facts.sample)
+        except OSError as error:  # a disk that is full does not change a verdict
+            warnings = (*warnings, f"the failure could not be saved: {error}")
+    failure = locate(result, case, facts, packing)
+    return replace(result, failure=failure, saved=saved, warnings=warnings)
 
 
-def _decisive(result: CaseResult, facts: Facts, packing: Packing | None) -> Region | None:
-    """The region of the first check that failed and has one."""
-    deviation = facts.deviation.over if facts.deviation else None
-    regions = {
-        "packing": packing.region if packing else None,
-        "written": facts.written,
-        "finite": facts.finite,
-        "exact": facts.wrong,
-        "conformance": deviation,
-        "max_abs": deviation,
-        "determinism": facts.differs,
-    }
-    for check in result.checks:
-        region = regions.get(check.name)
-        if check.status is Status.FAIL and region is not None and region.count:
-            return region
+def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> Failure | None:
+    """Where the first check of _TELLING that failed says that it is wrong; None where none does."""
+    failed = {check.name for check in result.checks if check.status is Status.FAIL}
+    for name in (name for name in _TELLING if name in failed):
+        if name == "packing":
+            if packing is not None and packing.region.count:
+                region, got, want = packing.region, packing.stored, packing.original
+                return _failure(region, region.first, got, want, matrix="B")
+            continue
+        inside = _in_sample(name, result, case, facts.sample) if facts.sample else None
+        found = _in_all(name, facts) or inside
+        if found is None or not found.count:
+            continue
+        products = result.exact[1] // (case.shape.M * case.shape.N) if result.exact else 0
+        products = products or max(result.pooled, found.layers)
+        if facts.sample is None or inside is None or inside.first is None:
+            return _failure(found, found.first, products=products)
+        i, j = inside.first
+        got = float(facts.sample.C[i, j])
+        want = float(facts.sample.A[i].astype(np.float64) @ facts.sample.held[:, j])
+        return _failure(found, inside.first, got, want, products=products)
     return None
 
 
-def _failure(region: Region, sample: Sample | None, packing: Packing | None) -> Failure:
-    assert region.first is not None
-    i, j = region.first
-    got = want = float("nan")
-    if packing is not None and region is packing.region:
-        got, want = packing.stored, packing.original
-    elif sample is not None:
-        got = float(sample.C[i, j])
-        want = float(sample.A[i].astype(np.float64) @ sample.held[:, j].astype(np.float64))
+# Checks that have a place, the one that explains most first: a difference between two runs comes
+# last, because it does not say what is right.
+_TELLING = (
+    *("packing", "written", "finite", "exact", "conformance"),
+    *("zero", "max_abs", "mean_rel", "determinism"),
+)
+
+
+def _in_all(name: str, facts: Facts) -> Region | None:
+    """Where the case's products are wrong, all together; None where that was not kept."""
+    regions = {
+        "written": facts.written,
+        "finite": facts.finite,
+        "exact": facts.wrong,
+        "conformance": facts.deviation.over if facts.deviation else None,
+        "determinism": facts.differs,
+    }
+    return regions.get(name)
+
+
+def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
+    """Where the sample is wrong by itself, so that its numbers can be shown."""
+    C, A, held, R = sample.C, sample.A, sample.held, sample.R
+    family = FAMILIES[case.family]
+    if name in {"written", "finite"}:  # what was never written holds a NaN
+        return compare.region(C.view(np.uint32))
+    if name == "exact":
+        rows = family.exact == "stored"
+        return (compare.unequal_to_rows if rows else compare.unequal_to_product)(C, A, held)
+    if name == "conformance":
+        limit = conformance_limit(case.path, case.shape.K, family.norm)
+        return compare.deviation(C, A, held, limit).over
+    if R is None or result.metrics is None:
+        return None
+    if name == "zero":
+        return compare.over([C], [R], 0.0, strict=True)
+    if name == "max_abs":
+        return compare.over([C], [R], result.metrics.max_abs_limit)
+    if name == "mean_rel":
+        return _over_relative(C, R, 0.01 * result.metrics.mean_ref)
+    return None
+
+
+def _over_relative(C: F32, R: F32, floor: float) -> Region:
+    """Where the relative error is over the limit of its mean."""
+    found = Region((C.shape[0], C.shape[1]))
+    for block in blocks(*C.shape):
+        r = R[block].astype(np.float64)
+        share = np.abs(C[block] - r) / np.maximum(np.abs(r), floor)
+        found.add(share >= MEAN_REL_LIMIT, block[0].start, block[1].start)
+    return found
+
+
+def _failure(
+    region: Region,
+    first: tuple[int, int] | None,
+    got: float | None = None,
+    want: float | None = None,
+    *,
+    products: int = 1,
+    matrix: str = "C",
+) -> Failure:
+    assert first is not None
     tall, wide = region.cell_shape
-    M, N = region.shape
-    heights = np.minimum(tall, M - tall * np.arange(region.cells.shape[0]))
-    widths = np.minimum(wide, N - wide * np.arange(region.cells.shape[1]))
-    share = np.minimum(1.0, region.cells / np.outer(heights, widths))
+    rows, columns = region.shape
+    heights = np.minimum(tall, rows - tall * np.arange(region.cells.shape[0]))
+    widths = np.minimum(wide, columns - wide * np.arange(region.cells.shape[1]))
+    share = region.cells / (np.outer(heights, widths) * max(1, region.layers))
     return Failure(
         count=region.count,
-        total=M * N,
-        first=region.first,
+        total=rows * columns * products,
+        first=first,
         got=got,
         want=want,
         where=region.where,
         cells=tuple(tuple(float(x) for x in row) for row in share),
         cell_shape=region.cell_shape,
+        matrix=matrix,
     )
 
 
 def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     """Write A, B, F, R, S of the product that failed as .npz, with the case as JSON beside them.
 
-    R is absent where the family has no reference. Returns the file's name, or what went wrong:
-    a disk that is full does not change a verdict.
+    R is absent where the family has no reference. Returns the file's name.
+
+    Raises:
+        OSError: where it cannot be written; nothing is left behind then.
     """
     M, N = sample.C.shape
     S = np.empty((M, N))
@@ -110,6 +180,7 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
         "schema_version": 1,
         "path": case.path.name,
         "source": case.path.source,
+        "file": str(Path(case.path.file).absolute()) if case.path.file else "",
         "shape": case.shape.label,
         "family": case.family,
         "seed": case.seed,
@@ -117,10 +188,12 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
         "reason": result.reason,
     }
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{case.id}_{case.seed}") + ".npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f".{name}.{os.getpid()}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / name).open("wb") as file:
+        with part.open("wb") as file:
             np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
-    except OSError as error:
-        return f"not saved: {error}"
+        part.replace(folder / name)
+    finally:
+        part.unlink(missing_ok=True)
     return str(folder / name)

@@ -86,7 +86,7 @@ def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs
         return ""
     return (
         f"{path.name} is less precise than it declares: NMSE {measured_nmse:.2e} is "
-        f"{measured_nmse / predicted.nmse:.1f} times the predicted {predicted.nmse:.2e}"
+        f"{measured_nmse / predicted.nmse:.3g} times the predicted {predicted.nmse:.2e}"
     )
 
 

@@ -1,46 +1,59 @@
 """`tinygate replay FILE`: run one saved failing case again, and compare with what was saved.
 
 A saved case may come from anybody, so nothing in the file is trusted: no pickles, no member but the
-known ones, no array larger than the shape it claims.
+known ones, no array that is not of the shape the file claims, nothing unpacked before its size is
+known to be that of its array.
 """
 
 from __future__ import annotations
 
-import io
+import contextlib
 import json
 import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from tinygate.errors import UsageError
 from tinygate.families import FAMILIES
 from tinygate.inputs import generate
+from tinygate.machine import available_memory
 from tinygate.paths import FastPath
-from tinygate.results import Report
+from tinygate.registry import is_file
+from tinygate.results import CaseResult, Report, Status
 from tinygate.shapes import Shape
+from tinygate.tomlfile import shown
 
 _ABOUT_BYTES = 1 << 16
-_HEADER_BYTES = 1 << 12  # of an .npy member
-_MOST_BYTES = 4 << 30
+_HEADER_BYTES = 1 << 12  # at most, of an .npy member
+_DTYPES = {name: np.dtype(np.float32) for name in "ABFR"} | {"S": np.dtype(np.float64)}
+_MEMBERS = {f"{name}.npy" for name in ("about", *_DTYPES)}
 _HINT = "name a file that `tinygate verify --save-failures DIR` wrote"
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A saved case: what to run, and the arrays of the product that failed (R may be absent)."""
+    """A saved case: what to run, and the arrays of the product that failed (R may be absent).
+
+    source, file     where the path was from; file is empty unless that was a manifest
+    """
 
     path: str
     source: str
+    file: str
     shape: Shape
     family: str
     seed: int
     repeat: int
     arrays: dict[str, np.ndarray[Any, Any]]
+
+
+class _UnfitError(Exception):
+    """What is wrong with a file, in words."""
 
 
 def load(file: Path) -> Saved:
@@ -50,90 +63,118 @@ def load(file: Path) -> Saved:
         UsageError: naming the file and what is wrong with it.
     """
     try:
+        if not file.is_file():
+            # Opening a pipe would wait for ever.
+            raise _UnfitError("is not a regular file" if file.exists() else "is not there")
         with zipfile.ZipFile(file) as archive:
-            return _read(file, archive)
-    except (OSError, zipfile.BadZipFile, EOFError, ValueError, KeyError, TypeError) as error:
-        raise _bad(file, f"{type(error).__name__}: {error}") from error
-    except (NotImplementedError, RuntimeError, MemoryError, RecursionError) as error:
-        raise _bad(file, str(error) or type(error).__name__) from error
+            return _read(archive)
+    except Exception as error:  # a hostile archive finds more than zipfile and numpy document
+        what = str(error) if isinstance(error, _UnfitError) else _reason(error)
+        raise UsageError(f"{shown(file)} cannot be replayed: it {what}", _HINT) from error
 
 
-def _read(file: Path, archive: zipfile.ZipFile) -> Saved:
-    members = {info.filename: info.file_size for info in archive.infolist()}
-    known = {f"{name}.npy" for name in ("about", "A", "B", "F", "R", "S")}
-    if len(members) != len(archive.infolist()) or not set(members) <= known:
-        raise _bad(file, "it holds something else than A, B, F, R, S and about")
-    if sum(members.values()) > _MOST_BYTES:
-        raise _bad(file, "it is over 4 GiB unpacked")
-    if members.get("about.npy", _ABOUT_BYTES + 1) > _ABOUT_BYTES:
-        raise _bad(file, "its description is missing or too large")
-    about = json.loads(str(_array(archive, "about.npy")))
-    if not isinstance(about, dict) or about.get("schema_version") != 1:
-        raise _bad(file, "its description is not of this version")
-    shape = Shape.parse(str(about["shape"]))
-    family = str(about["family"])
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"cannot be read: {shown(error.strerror or error)}"
+    text = shown(" ".join(str(error).split()) or type(error).__name__)
+    return f"is damaged, or no saved case: {text}"
+
+
+def _read(archive: zipfile.ZipFile) -> Saved:
+    members = {info.filename: info for info in archive.infolist()}
+    if len(members) != len(archive.infolist()):
+        raise _UnfitError("holds a member twice")
+    if odd := sorted(set(members) - _MEMBERS):
+        raise _UnfitError(f"holds {shown(odd[0], 60)}, which is no part of a saved case")
+    if missing := sorted(_MEMBERS - {"R.npy"} - set(members)):
+        raise _UnfitError(f"has no {missing[0]}")
+    for name, info in members.items():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _UnfitError(f"holds {name} in an unknown compression")
+    about = _about(archive, members["about.npy"].file_size)
+    shape, family = _shape(about), _text(about, "family")
     if family not in FAMILIES:
-        raise _bad(file, f"it names an unknown family {family!r}")
+        raise _UnfitError(f"names an unknown input family {shown(repr(family), 60)}")
     sizes = {"A": (shape.M, shape.K), "B": (shape.K, shape.N)}
     sizes |= dict.fromkeys("FRS", (shape.M, shape.N))
-    arrays = {}
-    for name, size in sizes.items():
-        member = f"{name}.npy"
-        if member not in members and name == "R":
-            continue
-        width = 8 if name == "S" else 4
-        if members[member] > width * size[0] * size[1] + _HEADER_BYTES:
-            raise _bad(file, f"{name} is larger than its shape {shape}")
-        array = _array(archive, member)
-        if array.shape != size or array.dtype != (np.float64 if name == "S" else np.float32):
-            raise _bad(file, f"{name} is {array.dtype}{list(array.shape)}, not of shape {shape}")
-        arrays[name] = array
-    seed, repeat = int(about["seed"]), int(about["repeat"])
-    if not (0 <= seed < 2**63 and 1 <= repeat <= 10_000):
-        raise _bad(file, "its seed or repeat is out of range")
-    return Saved(str(about["path"]), str(about["source"]), shape, family, seed, repeat, arrays)
-
-
-def _array(archive: zipfile.ZipFile, member: str) -> np.ndarray[Any, Any]:
-    data = archive.read(member)
-    array: np.ndarray[Any, Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    return array
-
-
-def _bad(file: Path, what: str) -> UsageError:
-    return UsageError(f"{file} is not a saved case: {' '.join(what.split())[:200]}", _HINT)
-
-
-def same_inputs(saved: Saved, path: FastPath) -> bool:
-    """Whether this version draws the saved operands, bit for bit, somewhere in the case."""
-    A, B = saved.arrays["A"].view(np.uint32), saved.arrays["B"].view(np.uint32)
-    return any(
-        np.array_equal(weights.B.view(np.uint32), B)
-        and any(np.array_equal(a.view(np.uint32), A) for a in weights.activations())
-        for weights in generate(saved.family, saved.shape, path, saved.seed)
+    sizes = {name: size for name, size in sizes.items() if f"{name}.npy" in members}
+    wanted = {name: m * n * _DTYPES[name].itemsize for name, (m, n) in sizes.items()}
+    for name, size in wanted.items():
+        if not size < members[f"{name}.npy"].file_size <= size + _HEADER_BYTES:
+            raise _UnfitError(f"holds another amount of {name} than {shape} has")
+    available = available_memory()
+    if available is not None and sum(wanted.values()) > available:
+        raise _UnfitError(f"holds more than the available memory of {available >> 20} MiB")
+    return Saved(
+        path=_text(about, "path"),
+        source=_text(about, "source"),
+        file=_text(about, "file"),
+        shape=shape,
+        family=family,
+        seed=_integer(about, "seed", 0, 2**63 - 1),
+        repeat=_integer(about, "repeat", 1, 10_000),
+        arrays={name: _array(archive, name, size) for name, size in sizes.items()},
     )
 
 
-def verdict(saved: Saved, path: FastPath, report: Report) -> list[str]:
-    """What the new run has to say of the saved one, a line each."""
-    inputs = "the same bits as saved" if same_inputs(saved, path) else "drawn otherwise than saved"
-    files = [case.saved for case in report.cases if case.saved]
-    if not files:
-        return [f"inputs: {inputs}", "outputs: it does not fail now"]
+def _about(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
+    """The case's description: a JSON object of this version."""
+    if size > _ABOUT_BYTES:
+        raise _UnfitError("has a description that is too large")
+    with archive.open("about.npy") as member:
+        shape, _, dtype = _header(member)
+        if shape != () or dtype.kind != "U":
+            raise _UnfitError("has a description that is no text")
+        # Bytes of UTF-32 are decoded here, because numpy takes any number for a character.
+        text = member.read(size).decode("utf-32-le" if dtype.str[0] == "<" else "utf-32-be")
+    about = json.loads(text.rstrip("\0"))
+    if not isinstance(about, dict) or about.get("schema_version") != 1:
+        raise _UnfitError("has a description of another version")
+    return about
+
+
+def _shape(about: dict[str, Any]) -> Shape:
+    text = _text(about, "shape")
     try:
-        again = load(Path(files[0]))
+        return Shape.parse(text)
     except UsageError as error:
-        return [f"inputs: {inputs}", f"outputs: not compared, {error.message}"]
-    different = int(
-        np.count_nonzero(again.arrays["F"].view(np.uint32) != saved.arrays["F"].view(np.uint32))
-    )
-    total = saved.arrays["F"].size
-    outputs = (
-        f"{different} of {total} differ from the saved ones"
-        if different
-        else "the same bits as saved"
-    )
-    return [f"inputs: {inputs}", f"outputs: {outputs}"]
+        raise _UnfitError(f"names a shape that is none: {error.message}") from error
+
+
+def _text(about: dict[str, Any], key: str) -> str:
+    value = about.get(key)
+    if not isinstance(value, str):
+        raise _UnfitError(f"has no {key} in its description")
+    return value
+
+
+def _integer(about: dict[str, Any], key: str, least: int, most: int) -> int:
+    value = about.get(key)
+    if type(value) is not int or not least <= value <= most:
+        raise _UnfitError(f"has a {key} that is not a number from {least} to {most}")
+    return value
+
+
+def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, dtype; `member` is then at the data."""
+    version = np.lib.format.read_magic(member)
+    if version != (1, 0):
+        raise _UnfitError(f"holds an array in .npy version {version[0]}.{version[1]}, not 1.0")
+    return np.lib.format.read_array_header_1_0(member, max_header_size=_HEADER_BYTES)
+
+
+def _array(archive: zipfile.ZipFile, name: str, size: tuple[int, int]) -> np.ndarray[Any, Any]:
+    """An array, whose header is held against what is expected before anything is made from it."""
+    with archive.open(f"{name}.npy") as member:
+        shape, by_columns, dtype = _header(member)
+        if shape != size or dtype != _DTYPES[name]:
+            found = f"{dtype.name}{list(shape)}"
+            raise _UnfitError(f"holds {name} as {found}, not {_DTYPES[name].name}{list(size)}")
+        data = bytearray(member.read())  # to the end, so that the checksum is checked
+    if len(data) != size[0] * size[1] * dtype.itemsize:
+        raise _UnfitError(f"is cut off in {name}")
+    flat = np.frombuffer(data, dtype)
+    return flat.reshape(size[::-1]).T if by_columns else flat.reshape(size)
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
@@ -145,12 +186,78 @@ def chosen(saved: Saved, registered: Iterable[FastPath]) -> FastPath:
     """The path the case is of.
 
     Raises:
-        UsageError: where no registered path has its name.
+        UsageError: where there is no such path.
     """
     for path in registered:
-        if path.name == saved.path:
+        if path.name == saved.path and bool(path.file) == bool(saved.file):
             return path
     raise UsageError(
-        f"the case is of path {saved.path!r} ({saved.source}), which is not registered here",
-        "tinygate paths lists the registered ones",
+        f"the case is of path {shown(repr(saved.path), 80)} ({shown(saved.source)}), "
+        "which is not registered here",
+        "tinygate paths lists the registered ones; --path FILE.toml adds a manifest",
     )
+
+
+def manifests(saved: Saved, given: Iterable[str]) -> list[str]:
+    """The manifests to look for the path in: those that --path was given, else the one it is from;
+    none where it is from elsewhere.
+
+    Raises:
+        UsageError: where it is not there any more.
+    """
+    named = [argument for argument in given if is_file(argument)]
+    if named or not saved.file:
+        return named
+    with contextlib.suppress(OSError, ValueError):
+        if saved.file.endswith(".toml") and Path(saved.file).is_file():
+            return [saved.file]
+    raise UsageError(
+        f"the case is of path {shown(repr(saved.path), 80)} from {shown(saved.file)}, "
+        "which is not there any more",
+        "put it back, or name where it is now: tinygate replay --path FILE.toml",
+    )
+
+
+def same_inputs(saved: Saved, path: FastPath) -> bool:
+    """Whether this version draws the saved operands, bit for bit, somewhere in the case."""
+    return any(
+        _same(weights.B, saved.arrays["B"])
+        and any(_same(A, saved.arrays["A"]) for A in weights.activations())
+        for weights in generate(saved.family, saved.shape, path, saved.seed)
+    )
+
+
+def verdict(saved: Saved, path: FastPath, report: Report) -> str:
+    """What the new run has to say of the saved one, on one line."""
+    result = next(iter(report.cases), None)
+    if result is None or result.status not in (Status.PASS, Status.FAIL):
+        return "replay: nothing to compare, because the case did not run"
+    inputs = "same bits as saved" if same_inputs(saved, path) else "drawn otherwise than saved"
+    return f"replay: inputs {inputs}; outputs {_outputs(saved, result)}"
+
+
+def _outputs(saved: Saved, result: CaseResult) -> str:
+    if result.status is Status.PASS:
+        return "not compared: it passes now"
+    if not result.saved:
+        return "not compared: this time they were not saved"
+    try:
+        again = load(Path(result.saved))
+    except UsageError as error:
+        return f"not compared: {error.message}"
+    if not all(_same(again.arrays[name], saved.arrays[name]) for name in "AB"):
+        return "not compared: other operands fail first now"
+    F = saved.arrays["F"]
+    different = int(np.count_nonzero(_bits(again.arrays["F"]) != _bits(F)))
+    if not different:
+        return "same bits as saved"
+    return f"not the same: {different} of {F.size} outputs differ from the saved ones"
+
+
+def _same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Bit for bit: a NaN is equal to itself, 0 is not equal to -0."""
+    return a.shape == b.shape and np.array_equal(_bits(a), _bits(b))
+
+
+def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.view(np.uint32)

@@ -5,6 +5,7 @@ Everything a report prints is in here, so a renderer is one pure function of a R
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -110,21 +111,24 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Failure:
-    """Where C is wrong.
+    """Where a matrix is wrong. Of several products the wrong elements are counted together.
 
-    first            [row, column] of the first wrong element, with what is there and what should be
+    first            [row, column] of the first wrong element
+    got, want        what is there and what should be; None where only the place is known
     where            the rows and columns that hold the wrong ones, in words
-    cells            a map of C: the share of wrong elements in each cell_shape block, row by row
+    cells            a map: the share of wrong elements in each cell_shape block, row by row
+    matrix           C, or B where the weights are stored wrong
     """
 
     count: int
     total: int
     first: tuple[int, int]
-    got: float
-    want: float
+    got: float | None
+    want: float | None
     where: str
     cells: tuple[tuple[float, ...], ...]
     cell_shape: tuple[int, int]
+    matrix: str = "C"
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class CaseResult:
     runs, failed     fresh dispatches made, and how many of them failed
     pooled           independently seeded products behind the metrics
     predicted        beside `metrics`, where the path declares enough to predict them
-    failure          where C is wrong, on a FAIL that has a place
+    failure          where C or B is wrong, on a FAIL that has a place
     warnings         what is not wrong, yet not as declared
     saved            the file that holds the operands and results of a failure
     line             the `[ops]` line a user reads
@@ -168,6 +172,11 @@ class CaseResult:
     def id(self) -> str:
         """`path/MxKxN/family`: what --list prints and -k matches; a named shape has its name."""
         return f"{self.path}/{self.shape}/{self.family}"
+
+    @property
+    def replay_saved(self) -> str:
+        """The command that runs the saved file again and compares with it."""
+        return f"tinygate replay {shlex.quote(self.saved)}" if self.saved else ""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:

@@ -23,12 +23,14 @@ from tinygate.verify import Plan
 
 @dataclass(frozen=True)
 class View:
-    """How the run is shown: format of stdout, exports by format, -1 quiet to 1 verbose."""
+    """How the run is shown: format of stdout, exports by format, -1 quiet to 1 verbose; whether
+    saved failures are named, which are not to be where they will be gone after the run."""
 
     output_format: str = "text"
     exports: Mapping[str, str] = field(default_factory=dict)
     verbosity: int = 0
     color: str = "auto"
+    names_saved: bool = True
 
 
 def list_cases(plan: Plan) -> str:
@@ -113,6 +115,8 @@ class _Show:
         """Everything that comes after the last case."""
         from tinygate.report import FORMATS, github
 
+        if not self._view.names_saved:
+            report = _without_saved(report)
         if self._text:
             terminal = self._terminal
             self._write(
@@ -135,3 +139,12 @@ class _Show:
             with self.progress.paused():
                 self._out.write(text)
                 self._out.flush()
+
+
+def _without_saved(report: Report) -> Report:
+    """The report without the names of saved failures."""
+    paths = (
+        replace(path, cases=tuple(replace(case, saved="") for case in path.cases))
+        for path in report.paths
+    )
+    return replace(report, paths=tuple(paths))

@@ -13,7 +13,8 @@ from sample_reports import PASSING, case, path, report
 
 from tinygate import failures
 from tinygate.compare import Region
-from tinygate.report import FORMATS, console, place
+from tinygate.report import FORMATS, console, github, place
+from tinygate.report.wording import comparisons
 from tinygate.results import Failure, Prediction, Status
 
 
@@ -21,7 +22,7 @@ def failure(bad: np.ndarray) -> Failure:
     """The failure of a mask over C."""
     region = Region((bad.shape[0], bad.shape[1]))
     region.add(bad)
-    return failures._failure(region, None, None)
+    return failures._failure(region, region.first)
 
 
 def mask(M: int, N: int) -> np.ndarray:
@@ -72,6 +73,39 @@ def test_the_chart_fits_80_columns_with_its_indent(size: tuple[int, int]) -> Non
     assert max(map(len, place.chart(failure(bad)))) <= 76
 
 
+@pytest.mark.parametrize("width", [20, 30, 40, 60, 76])
+def test_a_narrow_terminal_gets_a_coarser_map(width: int) -> None:
+    bad = mask(535, 1024)
+    bad[500:, 1000:] = True
+    lines = place.chart(failure(bad), width)
+    # The first line is words, which a terminal wraps.
+    assert max(map(len, lines[1:])) <= width
+    rows = [line.split("|")[1] for line in lines if "|" in line]
+    assert len(rows) == 16
+    assert rows[-1].strip()
+    assert rows[-1].rstrip() == rows[-1]
+    assert not "".join(rows[:14]).strip()
+    bad[:] = True
+    assert set("".join(body(failure(bad)))) == {"@"}
+
+
+def test_columns_are_labelled_with_the_first_and_the_last_index_of_a_cell() -> None:
+    bad = mask(64, 130)
+    bad[0, 0] = True
+    label = place.chart(failure(bad))[1]
+    assert label.split() == ["0", "129"]
+    assert len(label) == len("   ") + 1 + 44 or label.endswith("129")
+
+
+def test_a_place_without_values_and_values_that_differ_late() -> None:
+    bad = mask(4, 4)
+    bad[1, 2] = True
+    found = failure(bad)
+    assert place.summary(found) == "first wrong C[1,2]; 1 of 16 wrong, row 1, column 2"
+    close = replace(found, got=1.00000012, want=1.0, matrix="B")
+    assert place.summary(close).startswith("first wrong B[1,2]: got 1.00000012, want 1;")
+
+
 def test_rows_are_labelled_with_their_first_index() -> None:
     bad = mask(64, 4)
     bad[9] = True
@@ -84,7 +118,7 @@ BAD[3, 5:9] = True
 WRONG = replace(
     case(Status.FAIL, reason="max_abs over limit"),
     failure=replace(failure(BAD), got=1.25, want=1.0),
-    saved="out/case.npz",
+    saved="out/a case.npz",
     warnings=("f16-storage is less precise than it declares",),
     predicted=Prediction(nmse=4e-8, mean_rel=8e-4, max_abs=1.5e-4),
 )
@@ -99,11 +133,15 @@ def test_every_format_says_where_and_warns(name: str) -> None:
         found = json.loads(text)["paths"][0]["cases"][0]
         assert found["failure"]["first"] == [3, 5]
         assert found["failure"]["count"] == 4
-        assert found["saved"] == "out/case.npz"
+        assert found["failure"]["matrix"] == "C"
+        assert found["failure"]["cells"][0][:4] == [0, 0, 0.25 / 2, 0.25]
+        assert found["saved"] == "out/a case.npz"
+        assert found["replay_saved"] == "tinygate replay 'out/a case.npz'"
         assert found["predicted"]["mean_rel"]["ratio"] == pytest.approx(7.5e-4 / 8e-4)
         assert found["predicted"]["nmse"]["limit"] == pytest.approx(8e-8)
     else:
         assert "4 of 8192 wrong" in text
+        assert "tinygate replay 'out/a case.npz'" in text
 
 
 def test_the_json_fits_its_schema() -> None:
@@ -119,6 +157,26 @@ def test_predictions_stand_in_verbose_text_and_every_machine_format_on_pass_too(
     assert "mean_rel: predicted" in FORMATS["junit"](passed)
     assert "| mean\\_rel |" in FORMATS["markdown"](passed)
     assert '"ratio"' in FORMATS["json"](passed)
+    assert "| nmse |" in github.summary(passed)
+
+
+def test_a_comparison_shows_ratio_limit_and_what_is_left_of_it() -> None:
+    good = replace(PASSING.paths[0].cases[0], predicted=Prediction(4e-8, 8e-4, 1.5e-4))
+    assert comparisons(good)[0] == (
+        "mean_rel: predicted 8.000e-04, measured 7.500e-04, ratio 0.938, "
+        "limit 5.000e-03, margin 85%"
+    )
+    over = replace(good, predicted=Prediction(0.0, 0.0, 0.0))
+    assert comparisons(over)[0].endswith("ratio inf, limit 5.000e-03, margin 85%")
+    bad = replace(WRONG, predicted=Prediction(4e-8, 8e-4, 1.5e-4))
+    assert comparisons(bad)[1].endswith("margin none")
+
+
+def test_maps_are_in_the_formats_that_have_room() -> None:
+    for name in ("text", "junit", "markdown"):
+        assert "map of C, 4 x 2 elements a character" in FORMATS[name](FAILED)
+    assert "map of C" not in FORMATS["github"](FAILED)
+    assert "map of C" in github.summary(FAILED)
 
 
 def test_only_the_first_three_maps_are_drawn() -> None:

@@ -32,6 +32,7 @@ from tinygate.results import AdapterTraits, CaseResult, PathResult, Report, Stat
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
 
+_INDENT = "    "
 # What the gate and state columns need together before their words are broken in the middle.
 _ROOM = 24
 
@@ -91,8 +92,9 @@ def status(report: Report) -> str:
     return f"{clean(report.status_line)}\n"
 
 
-def failures(report: Report, *, color: bool = False) -> str:
-    """What failed or could not be verified, at most ten times, each with how to run it again."""
+def failures(report: Report, *, color: bool = False, width: int | None = None) -> str:
+    """What failed or could not be verified, at most ten times, each with where it is wrong and how
+    to run it again; maps only of the first."""
     found = problems(report)
     if not found:
         return ""
@@ -102,13 +104,13 @@ def failures(report: Report, *, color: bool = False) -> str:
     for problem in shown:
         lines.append(f"  {_word(problem.status, color)} {problem.where}: {problem.reason}")
         if problem.failure is not None:
-            lines.append(f"    {place.summary(problem.failure)}")
+            lines.append(_INDENT + place.summary(problem.failure))
             if maps < place.MAX_MAPS:
                 maps += 1
-                lines += [f"    {line}" for line in place.chart(problem.failure)]
-        lines += [f"    hint: {problem.hint}"] * bool(problem.hint)
-        lines += [f"    replay: {problem.replay}"] * bool(problem.replay)
-        lines += [f"    saved: {problem.saved}"] * bool(problem.saved)
+                room = None if width is None else width - len(_INDENT)
+                lines += [_INDENT + line for line in place.chart(problem.failure, room)]
+        lines += [f"{_INDENT}hint: {problem.hint}"] * bool(problem.hint)
+        lines += [f"{_INDENT}replay: {command}" for command in problem.replays]
     if len(found) > len(shown):
         lines.append(f"  and {len(found) - len(shown)} more")
     return "".join(f"{line}\n" for line in lines)
@@ -121,7 +123,7 @@ def tail(
     parts = (
         pills(report, color=color, width=width),
         status(report) if verbosity > QUIET else "",
-        failures(report, color=color),
+        failures(report, color=color, width=width),
     )
     return "".join(f"\n{part}" for part in parts if part)
 

@@ -27,7 +27,7 @@ def render(report: Report) -> str:
         if problem.failure is not None:
             parts.append(place.summary(problem.failure))
         parts += [f"hint: {problem.hint}"] * bool(problem.hint)
-        parts += [f"replay: {problem.replay}"] * bool(problem.replay)
+        parts += [f"replay: {again}" for again in problem.replays]
         title = f"tinygate {problem.status.value}: {problem.where}"
         lines.append(command("error", title, *parts))
     lines.append(inert(report.status_line))
@@ -35,8 +35,8 @@ def render(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The pill table, status line and failures as Markdown; without the gate lines, because a
-    step summary is limited to 1 MiB."""
+    """The pill table, status line, failures and predictions as Markdown; without the gate lines,
+    because a step summary is limited to 1 MiB."""
     return markdown.summary(report)
 
 

@@ -177,6 +177,7 @@ def _case(case: CaseResult) -> Object:
         "line": clean(case.line) or None,
         "replay": clean(case.replay) or None,
         "saved": clean(case.saved) or None,
+        "replay_saved": clean(case.replay_saved) or None,
         "failure": _failure(case.failure),
         "warnings": _texts(case.warnings),
     }
@@ -203,6 +204,7 @@ def _failure(failure: Failure | None) -> Object | None:
     if failure is None:
         return None
     return {
+        "matrix": clean(failure.matrix),
         "count": failure.count,
         "total": failure.total,
         "first": list(failure.first),

@@ -89,12 +89,13 @@ def _details(case: CaseResult) -> Iterator[str]:
     if case.failure is not None:
         yield _text(place.summary(case.failure))
         yield from place.chart(case.failure)
+        yield from place.chart(case.failure)
     if case.hint:
         yield f"hint: {_text(case.hint)}"
     if case.replay:
         yield f"replay: {_text(case.replay)}"
     if case.saved:
-        yield f"saved: {_text(case.saved)}"
+        yield f"replay: {_text(case.replay_saved)}"
 
 
 def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from tinygate.report.wording import (
     MAX_PROBLEMS,
     PILL_COLUMNS,
     Problem,
+    comparison_rows,
     identity,
     pill_rows,
     problems,
@@ -23,7 +24,8 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render(report: Report) -> str:
-    """The whole report: identity, notes, pill table, status line, failures, gate lines."""
+    """The whole report: identity, notes, pill table, status line, failures, predictions, gate
+    lines."""
     blocks = [*_summary(report), *_lines(report)]
     return "\n\n".join(blocks) + "\n"
 
@@ -59,8 +61,8 @@ def _summary(report: Report) -> list[str]:
         items = [_item(problem) for problem in bad[:MAX_PROBLEMS]]
         if len(bad) > MAX_PROBLEMS:
             items.append(f"- and {len(bad) - MAX_PROBLEMS} more")
-        blocks += ["### Failures", "\n".join(items)]
-    return blocks
+        blocks += ["### Failures", "\n".join(items), *_maps(bad)]
+    return blocks + _predictions(report)
 
 
 def _item(problem: Problem) -> str:
@@ -69,9 +71,7 @@ def _item(problem: Problem) -> str:
         text += f"<br>{escape(place.summary(problem.failure))}"
     if problem.hint:
         text += f"<br>hint: {escape(problem.hint)}"
-    if problem.replay:
-        text += f"<br>replay: {_code(problem.replay)}"
-    return text
+    return text + "".join(f"<br>replay: {_code(command)}" for command in problem.replays)
 
 
 def _lines(report: Report) -> list[str]:
@@ -83,30 +83,26 @@ def _lines(report: Report) -> list[str]:
         lines += [path.line] * bool(path.line)
     text = "\n".join(map(clean, lines))
     fence = "`" * max(3, _longest_run(text) + 1)
-    blocks = ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
-    return blocks + _predictions(report)
+    return ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
 
 
 def _predictions(report: Report) -> list[str]:
     """Predicted beside measured, a row per number."""
-    rows = [
-        (
-            case.id,
-            one.name,
-            f"{one.predicted:.2e}",
-            f"{one.measured:.2e}",
-            f"{one.ratio:.2f}",
-            f"{one.limit:.2e}",
-            f"{one.margin:.0%}",
-        )
-        for case in report.cases
-        for one in case.comparisons
-    ]
+    rows = [(case.id, *row) for case in report.cases for row in comparison_rows(case)]
     if not rows:
         return []
     head = ("case", "number", "predicted", "measured", "ratio", "limit", "margin")
     table = [head, tuple("---" for _ in head), *(tuple(map(escape, row)) for row in rows)]
     return ["### Predicted and measured", "\n".join(f"| {' | '.join(row)} |" for row in table)]
+
+
+def _maps(bad: list[Problem]) -> list[str]:
+    """Where the first failures are wrong, each as a code block under its name."""
+    blocks = []
+    placed = [(problem.where, problem.failure) for problem in bad if problem.failure]
+    for where, failure in placed[: place.MAX_MAPS]:
+        blocks += [escape(where), "\n".join(["```text", *place.chart(failure), "```"])]
+    return blocks
 
 
 def _code(text: str) -> str:

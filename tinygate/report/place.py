@@ -1,6 +1,8 @@
-"""Where C is wrong: the first wrong element, how many, and a map of them, in plain characters."""
+"""Where a matrix is wrong: the first element, how many, and a map of them, in plain characters."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from tinygate.report.clean import clean
 from tinygate.results import Failure
@@ -8,31 +10,57 @@ from tinygate.results import Failure
 # From none wrong to all wrong; every step is darker on light and on dark paper.
 _SHADES = " .:-=+*#%@"
 MAX_MAPS = 3
+# Narrower than that a map shows nothing; the terminal wraps it.
+_FEWEST_COLUMNS = 8
 
 
 def summary(failure: Failure) -> str:
-    """`first wrong [3,7]: got 1.25, want 1; 128 of 8192 wrong, row 3`."""
+    """`first wrong C[3,7]: got 1.25, want 1; 128 of 8192 wrong, row 3`."""
     i, j = failure.first
     where = f", {clean(failure.where)}" if failure.where else ""
     return (
-        f"first wrong [{i},{j}]: got {failure.got:.6g}, want {failure.want:.6g}; "
+        f"first wrong {clean(failure.matrix)}[{i},{j}]{_values(failure.got, failure.want)}; "
         f"{failure.count} of {failure.total} wrong{where}"
     )
 
 
-def chart(failure: Failure) -> list[str]:
-    """A map of C: a character per cell, rows labelled with the first index they hold. At most 64
-    cells wide, so that it fits a terminal of 80 columns."""
+def chart(failure: Failure, width: int | None = None) -> list[str]:
+    """A map of the matrix, a character per cell, at most `width` columns wide with its labels: the
+    first index of each row of cells, and of the first and the last column."""
     tall, wide = failure.cell_shape
-    width = len(str(tall * (len(failure.cells) - 1)))
-    columns = len(failure.cells[0])
+    label = len(str(tall * (len(failure.cells) - 1)))
+    cells, together = failure.cells, 1
+    if width is not None:
+        room = max(_FEWEST_COLUMNS, width - label - 3)
+        together = -(-len(cells[0]) // room)
+        cells = tuple(_merged(row, together) for row in cells)
+    columns = len(cells[0])
+    last = str(wide * together * (columns - 1))
+    edge = f"{'':{label}} +{'-' * columns}+"
     lines = [
-        f"map of C, {tall} x {wide} elements a character, ' ' none to '@' all wrong",
-        f"{'':{width}} +{'-' * columns}+",
+        f"map of {clean(failure.matrix)}, {tall} x {wide * together} elements a character, "
+        "' ' none to '@' all wrong",
+        f"{'':{label}}  0{last:>{columns - 1}}" if columns > len(last) + 1 else "",
+        edge,
     ]
-    for row, cells in enumerate(failure.cells):
-        lines.append(f"{row * tall:{width}} |{''.join(map(_shade, cells))}|")
-    return [*lines, lines[1]]
+    for row, shares in enumerate(cells):
+        lines.append(f"{row * tall:{label}} |{''.join(map(_shade, shares))}|")
+    return [line for line in (*lines, edge) if line]
+
+
+def _merged(row: Sequence[float], together: int) -> tuple[float, ...]:
+    """The row with that many cells joined into one."""
+    groups = (row[i : i + together] for i in range(0, len(row), together))
+    return tuple(sum(group) / len(group) for group in groups)
+
+
+def _values(got: float | None, want: float | None) -> str:
+    """With enough digits to tell them apart."""
+    if got is None or want is None:
+        return ""
+    short = f"{got:.6g}", f"{want:.6g}"
+    a, b = short if short[0] != short[1] else (f"{got:.9g}", f"{want:.9g}")
+    return f": got {a}, want {b}"
 
 
 def _shade(share: float) -> str:

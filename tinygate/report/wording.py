@@ -58,7 +58,12 @@ class Problem:
     replay: str = ""
     path: str = ""
     failure: Failure | None = None
-    saved: str = ""
+    replay_saved: str = ""
+
+    @property
+    def replays(self) -> tuple[str, ...]:
+        """The commands that run it again, the one from the saved file last."""
+        return tuple(command for command in (self.replay, self.replay_saved) if command)
 
 
 def identity(engine: str, adapter: AdapterInfo | None, traits: AdapterTraits | None) -> str:
@@ -172,7 +177,7 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
                 replay=clean(case.replay),
                 path=path.path,
                 failure=case.failure,
-                saved=clean(case.saved),
+                replay_saved=clean(case.replay_saved),
             )
             for case in bad
             # Cases that an interrupt left out would push the real failures off the list.
@@ -211,10 +216,31 @@ def check_words(check: Check) -> tuple[str, str]:
 def comparisons(case: CaseResult) -> list[str]:
     """Predicted beside measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
     return [
-        f"{one.name}: predicted {one.predicted:.3e}, measured {one.measured:.3e}, "
-        f"ratio {one.ratio:.2f}, limit {one.limit:.3e}, margin {one.margin:.0%}"
+        "{}: predicted {}, measured {}, ratio {}, limit {}, margin {}".format(*row)
+        for row in comparison_rows(case)
+    ]
+
+
+def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
+    """name, predicted, measured, ratio, limit, margin: a row per predicted number."""
+    return [
+        (
+            one.name,
+            f"{one.predicted:.3e}",
+            f"{one.measured:.3e}",
+            f"{one.ratio:.3g}",
+            f"{one.limit:.3e}",
+            _margin(one.margin),
+        )
         for one in case.comparisons
     ]
+
+
+def _margin(margin: float) -> str:
+    """What is left of the limit. Only what is within it has any."""
+    if not math.isfinite(margin) or margin < 0:
+        return "none"
+    return f"{math.floor(100 * margin)}%"
 
 
 def warnings(report: Report) -> list[tuple[str, str]]:
