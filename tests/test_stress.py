@@ -66,8 +66,8 @@ def test_cancel_cancels(K: int) -> None:
 def test_subnormal_weights_are_f16_subnormals() -> None:
     ((A, B),) = draw("subnormal")
     assert (np.abs(B) < F16_MIN_NORMAL).all()
-    assert (np.abs(B) >= 1.5e-6).all()
-    assert (np.abs(B) <= 6e-6).all()
+    assert np.abs(B).min() < 4e-7
+    assert np.abs(B).max() > 2.5e-5
     assert np.abs(A).min() >= 500
     assert np.abs(A).max() <= 2000
     assert (B < 0).any()
@@ -76,15 +76,15 @@ def test_subnormal_weights_are_f16_subnormals() -> None:
 
 @pytest.mark.parametrize("K", [1, 7, 256, 5000])
 def test_overflow_has_a_weight_and_a_sum_over_f16(K: int) -> None:
-    (_, B), (A2, B2) = draw("overflow", Shape(3, K, 5))
-    assert (np.abs(B) > F16_MAX).sum() == 1
-    assert B.max() == np.float32(7e4)
+    *refused, (A2, B2) = draw("overflow", Shape(3, K, 5))
+    over = [B[np.abs(B) > F16_MAX].tolist() for _, B in refused]
+    assert over == [[7e4], [-7e4], [65505], [-65519]]
     assert np.abs(B2).max() <= F16_MAX
     sums = A2.astype(np.float64) @ B2.astype(np.float16)
-    assert (sums > F16_MAX).all()
+    assert (sums > 0.85 * 81920).all()
     if K == 256:
         assert (A2 == 16).all()
-        assert pytest.approx(20, rel=1e-3) == B2
+        assert B2.mean() == pytest.approx(20, rel=0.02)
 
 
 def test_zero() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,13 @@ _BadCommandLine: type[Exception] = next(
 
 def main() -> None:
     """Console entry point."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by whoever started us: say it to nobody, but run
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            # An ASCII terminal shows '?' for what it cannot, instead of ending the gate.
+            stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 
@@ -41,6 +49,11 @@ def run(args: Sequence[str]) -> int:
         # Whoever read us has had enough. Python would complain once more while closing stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if debug:
+            raise
+        _say(f"tinygate: {error}\nhint: is the disk full, or a file or folder missing?")
+        return 3
     except Exception as error:
         if debug:
             raise

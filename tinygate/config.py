@@ -22,6 +22,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 from tinygate.errors import ConfigError
 from tinygate.tomlfile import WORDS, Table, file_error, is_there, parse, shown, word
 
+# What one call asks for and no file may: a `list = true` left somewhere above would let every CI
+# step pass without verifying anything.
+NOT_SETTINGS = ("list", "debug", "help")
+
 Commands = Mapping[str, Mapping[str, type]]
 
 
@@ -90,7 +94,11 @@ def defaults(directory: Path | None = None) -> dict[str, object]:
     types: dict[str, dict[str, type]] = {}
     for command, parsed in group.commands.items():
         hint = hints.get(parsed.callback.__name__, {})
-        flags = {_flag(p.opts): p.name for p in parsed.params if p.name in hint and _flag(p.opts)}
+        flags = {
+            _flag(p.opts): p.name
+            for p in parsed.params
+            if p.name in hint and _flag(p.opts) not in {"", *NOT_SETTINGS}
+        }
         names[command] = flags
         types[command] = {flag: _value_type(hint[name]) for flag, name in flags.items()}
     return {

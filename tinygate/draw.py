@@ -42,9 +42,9 @@ def normal(rng: np.random.Generator, rows: int, cols: int, sigma: float) -> F32:
     return no_subnormals(_drawn(rows, cols, lambda size: rng.normal(0.0, sigma, size)))
 
 
-def around(rng: np.random.Generator, rows: int, cols: int, size: float) -> F32:
-    """Both signs, magnitudes within a factor of two of `size`; subnormals stay as they are."""
-    low, high = np.log2(size) - 1, np.log2(size) + 1
+def around(rng: np.random.Generator, rows: int, cols: int, size: float, octaves: float = 1) -> F32:
+    """Both signs, magnitudes within `octaves` factors of two of `size`; subnormals stay."""
+    low, high = np.log2(size) - octaves, np.log2(size) + octaves
 
     def draw(count: int) -> NDArray[np.float64]:
         signs = rng.choice(np.array([-1.0, 1.0]), count)

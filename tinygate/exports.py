@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import TextIO
@@ -18,6 +19,9 @@ class Exports:
     def __init__(self, files: Mapping[str, str], blank: Report) -> None:
         if list(files.values()).count("-") > 1:
             raise UsageError("only one export can be '-'", "name a file for the others")
+        named = [os.path.realpath(file) for file in files.values() if file != "-"]
+        if len(set(named)) < len(named):
+            raise UsageError("two exports name one file", "name a file for each")
         self._open: dict[str, TextIO] = {}
         for name, file in files.items():
             try:

@@ -177,8 +177,12 @@ def packing(found: Packing) -> Check:
 def refused(message: str, outside: Region) -> Check:
     """A packer refused: right if and only if a value is outside the format's range."""
     why = f"{message}: a value the format cannot hold is refused, never clamped"
-    if outside.count:
-        return Check("refusal", Status.PASS, why=why)
+    if outside.first is not None:
+        k, n = outside.first
+        if f"B[{k},{n}]=" in message:
+            return Check("refusal", Status.PASS, why=why)
+        reason = f"packing {message}, yet the first value over the range is B[{k},{n}]"
+        return Check("refusal", Status.FAIL, reason, why=why)
     return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
@@ -77,14 +78,16 @@ def pack_kernel(file: Path) -> Kernel:
     return Kernel(read_source(file), "main", shown(file), PACK_LAYOUT)
 
 
-def dispatch_size(entry: Entry, shape: Shape, limits: Limits) -> tuple[int, int, int]:
+def dispatch_size(
+    entry: Entry, shape: Shape, limits: Limits, *, square: bool = False
+) -> tuple[int, int, int]:
     """Workgroups in x, y, z for a product.
 
     Raises:
         LimitError: where a dimension has more than the adapter takes.
     """
     if not entry.axes:
-        return grid(entry.tiles(shape), limits)
+        return grid(entry.tiles(shape), limits, square=square)
     most = limits.max_compute_workgroups_per_dimension
     sizes = [1, 1, 1]
     for i, step in enumerate(entry.axes):
@@ -98,15 +101,18 @@ def dispatch_size(entry: Entry, shape: Shape, limits: Limits) -> tuple[int, int,
     return sizes[0], sizes[1], sizes[2]
 
 
-def grid(groups: int, limits: Limits) -> tuple[int, int, int]:
+def grid(groups: int, limits: Limits, *, square: bool = False) -> tuple[int, int, int]:
     """A linear count of workgroups as x, y, z: a kernel numbers them wid.x + wid.y * groups.x.
+
+    square: about as many in x as in y. The gate's later runs ask for it, since a kernel that knows
+    only wid.x is right until a product has more groups than fit into x.
 
     Raises:
         LimitError: where even two dimensions don't hold them.
     """
     most = limits.max_compute_workgroups_per_dimension
-    x = min(groups, most)
-    y = -(-groups // most)
+    x = min(groups, math.isqrt(groups - 1) + 1 if square else most)
+    y = -(-groups // x)
     if y > most:
         raise LimitError(
             f"{groups} workgroups over the square of max-compute-workgroups-per-dimension {most}",

@@ -18,24 +18,24 @@ import queue
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tinygate import adapters, engines, verify
 from tinygate.adapters import AdapterInfo
-from tinygate.engines.base import Binding, Buffer, Device
+from tinygate.engines.base import Binding, Device
 from tinygate.errors import NoAdapterError, ShapeError, TinygateError
 from tinygate.families import DEFAULT_SEED
-from tinygate.formats import F32, FORMATS
+from tinygate.formats import FORMATS
 from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath, registered
 from tinygate.results import PathResult, Status
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
 from tinygate.shapes import Shape
 from tinygate.supervisor import DEFAULT_TIMEOUT
+from tinygate.tensors import PackedWeight, Tensor
 
 log = logging.getLogger("tinygate.ops")
 
@@ -43,42 +43,6 @@ log = logging.getLogger("tinygate.ops")
 GATE_SHAPE = Shape(64, 128, 128)
 F16_STORAGE = "f16-storage"
 _CLOSED = "closed before the gate had run"
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A row-major float32 matrix on the device."""
-
-    shape: tuple[int, int]
-    buffer: Buffer
-    device: Device
-
-    def numpy(self) -> F32:
-        """Its values, [rows, cols]; waits for what was submitted."""
-        out = np.empty(self.shape, np.float32)
-        self.device.read(self.buffer, 0, out.reshape(-1).view(np.uint32))
-        return out
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self.numpy(), dtype)
-
-    @property
-    def binding(self) -> Binding:
-        """All of it."""
-        return Binding(self.buffer, 0, self.buffer.size)
-
-
-@dataclass(frozen=True)
-class PackedWeight:
-    """B[K,N] as f16 pairs, beside the f32 it was packed from: the fallback needs the original."""
-
-    original: Tensor
-    packed: Buffer
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(K, N)."""
-        return self.original.shape
 
 
 class GpuOps:

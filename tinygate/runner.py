@@ -38,8 +38,20 @@ class Runner:
         self._uniforms: dict[bytes, Buffer] = {}
         self._scratch: list[Buffer] = []
 
-    def matmul(self, path: FastPath, shape: Shape, a: Binding, b: Binding, c: Binding) -> Dispatch:
-        """C = A·B by the path's kernel; b is in the path's storage format."""
+    def matmul(
+        self,
+        path: FastPath,
+        shape: Shape,
+        a: Binding,
+        b: Binding,
+        c: Binding,
+        *,
+        square: bool = False,
+    ) -> Dispatch:
+        """C = A·B by the path's kernel; b is in the path's storage format.
+
+        square: spread a linear dispatch over x and y, as a very large product would be.
+        """
         kernel = matmul_kernel(path, shape, self.subgroup_size)
         layout = path.layout
         bindings: list[Binding | None] = [None] * len(kernel.layout)
@@ -51,16 +63,25 @@ class Runner:
             *((s, self._nothing(i, kernel.layout[s])) for i, s in enumerate(layout.unused)),
         ):
             bindings[slot] = binding
-        groups = dispatch_size(path.entry(shape), shape, self.device.info.limits)
+        groups = dispatch_size(path.entry(shape), shape, self.device.info.limits, square=square)
         return Dispatch(self._compile(kernel), tuple(bindings), groups)
 
     def pack(
-        self, path: FastPath, K: int, N: int, b: Binding, packed: Binding, status: Binding
+        self,
+        path: FastPath,
+        K: int,
+        N: int,
+        b: Binding,
+        packed: Binding,
+        status: Binding,
+        *,
+        square: bool = False,
     ) -> Dispatch:
         """Pack B[K,N] f32 into the path's format; `status` is (count, first), see wgsl/README."""
         file = path.pack_file()
         assert file is not None, "only packed paths are packed"
-        return self._packer(pack_kernel(file), FORMATS[path.b].words(K, N), K, N, b, packed, status)
+        words = FORMATS[path.b].words(K, N)
+        return self._packer(pack_kernel(file), words, K, N, b, packed, status, square=square)
 
     def convert(self, count: int, b: Binding, out: Binding, status: Binding) -> Dispatch:
         """The adapter's own f16 of `count` f32 values, one per word."""
@@ -72,14 +93,23 @@ class Runner:
         return self._packer(kernel, 1, 1, 1, b, out, status)
 
     def _packer(
-        self, kernel: Kernel, words: int, K: int, N: int, b: Binding, out: Binding, status: Binding
+        self,
+        kernel: Kernel,
+        words: int,
+        K: int,
+        N: int,
+        b: Binding,
+        out: Binding,
+        status: Binding,
+        *,
+        square: bool = False,
     ) -> Dispatch:
         groups = -(-words // PACK_WORDS_PER_GROUP)
         dims = self._uniform((0, K, N, 0), Shape(1, K, N))
         return Dispatch(
             self._compile(kernel),
             (self._nothing(0, "read"), b, out, dims, status),
-            grid(groups, self.device.info.limits),
+            grid(groups, self.device.info.limits, square=square),
         )
 
     def _compile(self, kernel: Kernel) -> Pipeline:

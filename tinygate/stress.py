@@ -53,18 +53,23 @@ def _cancel(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[
 def _subnormal(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
     """Weights that f16 holds only as subnormals, with activations that make them matter."""
     A = around(rng, shape.M, shape.K, 1e3)
-    yield weights(A, around(rng, shape.K, shape.N, 3e-6))
+    # From 2^-22.3 to 2^-14.3: nearly all of f16's subnormals, centred at 3e-6.
+    yield weights(A, around(rng, shape.K, shape.N, 3e-6, octaves=4))
 
 
 def _overflow(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
-    """First a weight that f16 cannot hold, then finite operands whose partial sums it cannot."""
-    A = uniform(rng, shape.M, shape.K, -0.2, 0.2)
-    B = uniform(rng, shape.K, shape.N, -0.2, 0.2)
-    B[rng.integers(shape.K), rng.integers(shape.N)] = OVER_F16
-    yield weights(A, B)
+    """First weights that f16 cannot hold, one at a time: far over and just over, of both signs.
+    Then finite operands whose partial sums it cannot hold."""
+    for over in (OVER_F16, -OVER_F16, 65505.0, -65519.0):
+        A = uniform(rng, shape.M, shape.K, -0.2, 0.2)
+        B = uniform(rng, shape.K, shape.N, -0.2, 0.2)
+        B[rng.integers(shape.K), rng.integers(shape.N)] = over
+        yield weights(A, B)
     A = np.full((shape.M, shape.K), 16, np.float32)
-    # For K = 256 this is the 16 x 20 whose sum is 81920; at K = 1 the product itself is over.
-    yield weights(A, np.full((shape.K, shape.N), _OVER_SUM / 16 / shape.K, np.float32))
+    # For K = 256 these are the 16 x 20 whose sum is 81920, give or take a tenth: equal terms would
+    # round alike, so that the error of a right sum grew with K and not with its square root.
+    mean = _OVER_SUM / 16 / shape.K
+    yield weights(A, uniform(rng, shape.K, shape.N, 0.9 * mean, 1.1 * mean))
 
 
 def _zero(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:

@@ -40,7 +40,7 @@ class Trial:
         self.case = case
         self.candidate = candidate(harness, case)
         self.family = FAMILIES[case.family]
-        self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
+        self.facts: list[Facts] = []  # made once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
         self.packing: compare.Packing | None = None
@@ -60,6 +60,7 @@ class Trial:
             return replace(case.blank(), status=Status.SKIP, reason=reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
         check_memory(case.shape)
+        self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
         for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
         return self._judge()
