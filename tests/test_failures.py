@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from tinygate import compare, failures, paths
+from tinygate.__main__ import run
 from tinygate.cases import Case
 from tinygate.compare import Packing, Region
 from tinygate.facts import Facts, Sample
@@ -190,3 +194,56 @@ def test_a_folder_is_made_and_tried(tmp_path: Path) -> None:
     name = failures.writable(str(tmp_path / "a" / "b"))
     assert Path(name).is_dir()
     assert not list(Path(name).iterdir())
+
+
+@pytest.fixture
+def wrong_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only registered path never writes what lies behind the last whole tile."""
+    kernel = Path(__file__).parent / "faults" / "unwritten_tail.wgsl"
+    entries = (paths.Entry("main", 8, 8),)
+    monkeypatch.setattr(paths, "BUILTIN", (replace(PATH, kernel=str(kernel), entries=entries),))
+
+
+def test_a_wrong_tail_is_seen_at_a_glance(
+    wrong_tail: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(["verify", "--shape", "64x32x65", "--inputs", "integer"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if "map of C" in line)
+    assert lines[start - 1].startswith("    first wrong C[0,64]: got nan, want ")
+    assert lines[start - 1].endswith("; 64 of 4160 wrong, column 64")
+    cells = [line.split("|")[1] for line in lines[start:] if "|" in line]
+    assert cells == [" " * 32 + "@"] * 16
+    assert lines[start].strip().startswith("map of C, 4 x 2 elements a character")
+    assert all(line.isascii() for line in lines[start : start + 19])
+
+
+def test_a_real_failure_and_its_predictions_fit_the_schema(
+    wrong_tail: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["verify", "--shape", "17x33x65", "--output-format", "json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    schema = resources.files("tinygate.report").joinpath("schema.json").read_text("utf-8")
+    Draft202012Validator(json.loads(schema)).validate(document)
+    by_family = {one["family"]: one for one in document["paths"][0]["cases"]}
+    failure = by_family["integer"]["failure"]
+    assert (failure["matrix"], failure["count"], failure["first"]) == ("C", 17, [0, 64])
+    assert failure["got"] == "NaN"
+    assert len(failure["cells"]) == 9
+    assert {row[-1] for row in failure["cells"]} == {1.0}
+    numbers = by_family["uniform"]["predicted"]
+    assert set(numbers) == {"mean_rel", "max_abs", "nmse"}
+    assert 0 < numbers["nmse"]["ratio"] < 2
+
+
+def test_a_pass_has_its_predictions_in_verbose_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["verify", "--shape", "64x128x128", "--path", "f16-storage", "--inputs", "uniform"]
+    assert run([*args, "-v"]) == 0
+    out = capsys.readouterr().out
+    for name in ("mean_rel", "max_abs", "nmse"):
+        assert f"    predicted: {name}: predicted " in out
+    assert "warning" not in out
+    assert "Failures" not in out
