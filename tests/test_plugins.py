@@ -19,12 +19,10 @@ from tinygate.sources import source_hash
 
 PYTHON = """
 import numpy as np
-from tinygate.errors import PackingRefusedError
-from tinygate.plugins import PythonPath
+from tinygate.plugins import PythonPath, refuse_over
 
 def f16(B):
-    if np.abs(B).max() > 65504:
-        raise PackingRefusedError("refused", "keep it in f32")
+    refuse_over(B, 65504)
     return B.astype(np.float16)
 
 def held(A, B):

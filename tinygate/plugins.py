@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from tinygate.errors import CannotVerifyError
+from tinygate.errors import CannotVerifyError, PackingRefusedError
 from tinygate.interface import Entry
 from tinygate.paths import FastPath, Format, Precision, validate
 from tinygate.sources import read_source
@@ -39,8 +39,8 @@ class PythonPath:
     b             the format whose precision B is held in; the runtime packs it for itself
     the rest      as in FastPath
 
-    Both are called in the worker process, with copies in which nothing may be changed. `stored` may
-    raise PackingRefusedError for weights that cannot be held.
+    Both are called in the worker process, with copies in which nothing may be changed. Weights that
+    cannot be held are refused by `stored`, with refuse_over.
     """
 
     name: str
@@ -82,6 +82,23 @@ class Found:
 
     paths: tuple[FastPath, ...]
     warnings: tuple[str, ...]
+
+
+def refuse_over(B: Any, largest: float) -> None:
+    """Refuse weights over a format's range, for `stored`: they must not be clamped.
+
+    Raises:
+        PackingRefusedError: naming the first such value of B[K,N], row by row.
+    """
+    import numpy as np
+
+    outside = np.argwhere(~(np.abs(B) <= largest))
+    if outside.size:
+        k, n = outside[0]
+        raise PackingRefusedError(
+            f"refused: B[{k},{n}]={B[k, n]:.1e}, over the format's {largest:g}",
+            "keep these weights in f32, or scale them",
+        )
 
 
 def discover() -> Found:

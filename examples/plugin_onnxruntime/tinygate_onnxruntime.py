@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.errors import PackingRefusedError
-from tinygate.plugins import PythonPath
+from tinygate.plugins import PythonPath, refuse_over
 
 F16_MAX = 65504.0
 _PROVIDER = "WebGpuExecutionProvider"
@@ -58,12 +57,7 @@ def matmul(kind: str, A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray
 
 def to_f16(B: NDArray[np.float32]) -> NDArray[np.float16]:
     """What B is held as before a float16 product."""
-    if np.abs(B).max() > F16_MAX:
-        k, n = np.argwhere(np.abs(B) > F16_MAX)[0]
-        raise PackingRefusedError(
-            f"refused: B[{k},{n}]={B[k, n]:.1e}, over the format's {F16_MAX:g}",
-            "keep these weights in float32",
-        )
+    refuse_over(B, F16_MAX)
     return B.astype(np.float16)
 
 
