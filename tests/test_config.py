@@ -191,14 +191,14 @@ def test_defaults_speak_the_command_lines_names(tmp_path: Path) -> None:
     assert config.defaults(tmp_path) == {}
     write(
         tmp_path,
-        'adapter = "llvmpipe"\n[verify]\nlist = true\nshape = "1x2x3"\ntimeout = 5\n'
+        'adapter = "llvmpipe"\n[verify]\nquiet = true\nshape = "1x2x3"\ntimeout = 5\n'
         'output-format = "json"\nseed = 3\n',
     )
     found = config.defaults(tmp_path)
     assert found["probe"] == {"adapter": "llvmpipe"}
     assert found["verify"] == {
         "adapter": "llvmpipe",
-        "list_cases": True,
+        "quiet": True,
         "shape": ["1x2x3"],
         "timeout": 5.0,
         "output_format": "json",

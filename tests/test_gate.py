@@ -290,7 +290,12 @@ def test_packing() -> None:
 
 
 def test_a_refusal_is_right_only_where_something_does_not_fit() -> None:
-    assert gate.refused("refused: B[3,5]=7.0e4", ONE).status is PASS
+    assert ONE.first is not None
+    k, n = ONE.first
+    assert gate.refused(f"refused: B[{k},{n}]=7.0e4", ONE).status is PASS
+    wrong_place = gate.refused(f"refused: B[{k},{n + 1}]=7.0e4", ONE)
+    assert wrong_place.status is FAIL
+    assert f"the first value over the range is B[{k},{n}]" in wrong_place.reason
     unfounded = gate.refused("refused: B[3,5]=7.0e4", NONE)
     assert unfounded.status is FAIL
     assert "every value fits" in unfounded.reason

@@ -25,8 +25,9 @@ NAN_WORD = 0xFFFFFFFF
 GUARD_WORD = 0x7FD1CE5A
 # What C holds before a run. The first is a NaN of its own, so an element left alone is told from
 # any other NaN; the later runs start from a finite value of the size that outputs have (0.79), so
-# that a kernel which is right only over NaN, or uses what is there, does not repeat itself.
-MARKERS = (0x7FEDC0DE, 0x3F4A1B2C)
+# that a kernel which is right only over NaN, or uses what is there, does not repeat itself. The
+# two differ in sign.
+MARKERS = (0xFFEDC0DE, 0x3F4A1B2C)
 
 _BEHIND_INPUT = 64
 _BEHIND_OUTPUT = 256

@@ -119,17 +119,23 @@ class Trial:
         try:
             stored = self.candidate.pack(plain, Bs)
         except PackingRefusedError as error:
-            self.refusal = gate.refused(error.message, outside)
+            self._refuse(gate.refused(error.message, outside))
             return None
         if stored.past:
-            self.refusal = gate.packed_past()
+            self._refuse(gate.packed_past())
             return None
         if outside.count:
-            self.refusal = gate.not_refused(outside, Bs[0], storage, stored.words[0])
+            self._refuse(gate.not_refused(outside, Bs[0], storage, stored.words[0]))
             return None
         if self.family.packing and self.case.path.readable:
             self._check_packing(stored, Bs)
         return stored
+
+    def _refuse(self, check: Check) -> None:
+        """Keep what the packer did with a value over the range: the first FAIL, else the first."""
+        kept = self.refusal
+        if kept is None or (kept.status is Status.PASS and check.status is Status.FAIL):
+            self.refusal = check
 
     def _check_packing(self, stored: Stored, Bs: Sequence[F32]) -> None:
         storage = FORMATS[self.case.path.b]

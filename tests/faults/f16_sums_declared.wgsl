@@ -14,6 +14,13 @@ struct Dims { M: u32, K: u32, N: u32, pad: u32 }
 @group(0) @binding(2) var<storage, read_write> c: array<f32>;
 @group(0) @binding(3) var<uniform> dims: Dims;
 
+fn rounded(x: f32) -> f32 {
+  // To f16's 11 significant bits, ties to even; by hand, since a compiler may drop a conversion
+  // there and back, and an adapter may round it either way.
+  let bits = bitcast<u32>(x);
+  return bitcast<f32>((bits + 0x0fffu + ((bits >> 13u) & 1u)) & 0xffffe000u);
+}
+
 @compute @workgroup_size(8, 8)
 fn main(
   @builtin(workgroup_id) wid: vec3u,
@@ -26,6 +33,6 @@ fn main(
   let n = (tile % tiles_n) * 8u + lid.x;
   if (m >= dims.M || n >= dims.N) { return; }
   var sum = 0.0;
-  for (var k = 0u; k < dims.K; k++) { sum = quantizeToF16(sum + a[m * dims.K + k] * b[k * dims.N + n]); }
+  for (var k = 0u; k < dims.K; k++) { sum = rounded(sum + a[m * dims.K + k] * b[k * dims.N + n]); }
   c[m * dims.N + n] = sum;
 }
