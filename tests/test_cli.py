@@ -292,6 +292,8 @@ def test_ctrl_c_reports_what_is_finished_and_is_exit_130() -> None:
             "--repeat",
             "10000",
         ],
+        # A runner may start us with SIGINT ignored, which a child would inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
