@@ -29,6 +29,7 @@ from tinygate.engines.base import Binding, Device
 from tinygate.errors import NoAdapterError, ShapeError, TinygateError
 from tinygate.families import DEFAULT_SEED
 from tinygate.formats import FORMATS
+from tinygate.harness import as_words
 from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath, registered
 from tinygate.results import PathResult, Status
@@ -149,7 +150,7 @@ class GpuOps:
                 f"expected a matrix, got shape {list(array.shape)}", "pass [rows, columns]"
             )
         buffer = self._device.storage(array.nbytes)
-        self._device.write(buffer, 0, array.reshape(-1).view(np.uint32))
+        self._device.write(buffer, 0, as_words(array))
         return Tensor((array.shape[0], array.shape[1]), buffer, self._device)
 
     def matmul(self, a: ArrayLike | Tensor, b: ArrayLike | Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from tinygate.errors import InputError, PackingRefusedError, TinygateError
 from tinygate.facts import Facts, differing, of_run
 from tinygate.families import FAMILIES
 from tinygate.formats import F32, FORMATS
-from tinygate.harness import Halves, Harness, Stored
+from tinygate.harness import Halves, Harness, Stored, as_words
 from tinygate.inputs import generate, pooled_products
 from tinygate.kernels import check_fits
 from tinygate.machine import check_memory
@@ -91,7 +91,7 @@ class Trial:
                 if stored is None:
                     return
             b = stored.arena if stored else plain
-            words = stored.words if stored else [B.reshape(-1).view(np.uint32) for B in Bs]
+            words = stored.words if stored else [as_words(B) for B in Bs]
             self._candidate(a, b, words, As, Bs, Rs)
             a.destroy()
         left = stored.arena if stored else plain
