@@ -38,6 +38,13 @@ Acquire::IndexTargets::deb::Packages {{
   Optional "no";
 }};
 """
+OTHER_SUITES = """\
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "{folder}/sources";
+APT::Default-Release "{release}";
+"""
+# As on a machine with nothing installed: what is resolved is complete, down to the C library.
+NOTHING_INSTALLED = 'Dir::State::status "{folder}/status";\n'
 
 
 class SetupError(Exception):
@@ -114,21 +121,39 @@ def call(command: Sequence[str], failure: str, hint: str, cwd: Path | None = Non
 
 
 class PrivateApt:
-    """The machine's apt, keeping its lists and downloads under `folder`."""
+    """The machine's apt, keeping its lists and downloads under `folder`.
 
-    def __init__(self, folder: Path) -> None:
+    sources: a .sources file to use instead of the machine's own sources; empty for those.
+    release: the suite among them that versions are taken from where it has the package.
+    complete: resolve as if nothing were installed.
+    """
+
+    def __init__(
+        self, folder: Path, sources: str = "", release: str = "", complete: bool = False
+    ) -> None:
         self._debs = folder / "debs"
-        for part in ("lists/partial", "cache/archives/partial", "debs"):
+        for part in ("lists/partial", "cache/archives/partial", "debs", "sources"):
             (folder / part).mkdir(parents=True)
+        text = APT_CONFIGURATION
+        if sources:
+            text += OTHER_SUITES
+            (folder / "sources" / "suites.sources").write_text(sources)
+        if complete:
+            text += NOTHING_INSTALLED
+            (folder / "status").touch()
         configuration = folder / "apt.conf"
-        configuration.write_text(APT_CONFIGURATION.format(folder=folder))
+        configuration.write_text(text.format(folder=folder, release=release))
         self._apt = ["apt-get", "-c", str(configuration), "-qq"]
+        self._updated = ""
+
+    def update(self) -> None:
+        """Read the package lists."""
+        say("reading the package lists of the machine's own mirror")
+        # A source nobody needs here may be down: whether the lists suffice shows in the next step.
+        self._updated = run([*self._apt, "update"]).stderr
 
     def resolve(self, names: Sequence[str]) -> list[Package]:
         """What installing these would bring: new packages and upgrades."""
-        say("reading the package lists of the machine's own sources")
-        # A source nobody needs here may be down: whether the lists suffice shows in the next step.
-        lists = run([*self._apt, "update"])
         try:
             simulation = call(
                 [*self._apt, "install", "--simulate", "--no-install-recommends", *names],
@@ -136,7 +161,7 @@ class PrivateApt:
                 NETWORK_HINT,
             )
         except SetupError as error:
-            error.log = f"{lists.stderr}\n{error.log}"
+            error.log = f"{self._updated}\n{error.log}"
             raise
         return parse_simulation(simulation)
 
@@ -144,7 +169,11 @@ class PrivateApt:
         """Download packages (`name` or `name=version`) and unpack them into root."""
         say(f"downloading {len(names)} package{'s' * (len(names) != 1)}")
         failure = "a package could not be downloaded"
-        call([*self._apt, "download", *names], failure, NETWORK_HINT, self._debs)
+        try:
+            call([*self._apt, "download", *names], failure, NETWORK_HINT, self._debs)
+        except SetupError as error:
+            error.log = f"{self._updated}\n{error.log}"
+            raise
         archives = sorted(self._debs.glob("*.deb"))
         size = sum(archive.stat().st_size for archive in archives) / 1e6
         say(f"unpacking {size:.0f} MB")
@@ -162,8 +191,16 @@ def library_folders(root: Path) -> list[Path]:
     return [*root.glob("usr/lib/*-linux-*"), *root.glob("lib/*-linux-*")]
 
 
-def unresolved(libraries: Sequence[Path], root: Path) -> list[str]:
-    """What the dynamic linker cannot find for these libraries with root's own at hand."""
-    path = ":".join([*map(str, library_folders(root)), os.environ.get("LD_LIBRARY_PATH", "")])
-    done = run(["ldd", *map(str, libraries)], LD_LIBRARY_PATH=path.rstrip(":"))
-    return missing_libraries(done.stdout + done.stderr)
+def unresolved(libraries: Sequence[Path], root: Path, loader: Path | None = None) -> list[str]:
+    """What the dynamic linker cannot find for these libraries with root's own at hand.
+
+    loader: a linker of root's own to ask, which goes with another C library than the machine's.
+    """
+    path = ":".join(map(str, library_folders(root)))
+    if loader is not None:
+        command = [str(loader), "--library-path", path, "--list"]
+        answers = [run([*command, str(library)]) for library in libraries]
+    else:
+        path = f"{path}:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+        answers = [run(["ldd", *map(str, libraries)], LD_LIBRARY_PATH=path)]
+    return missing_libraries("".join(done.stdout + done.stderr for done in answers))

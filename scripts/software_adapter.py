@@ -2,9 +2,8 @@
 
 Standard library only. The outcome is `.adapter/env`, a shell file for the other scripts to source:
 empty where the machine has an adapter of its own, else the settings that lead a Vulkan loader to
-a driver unpacked under `.adapter/NAME` from the distribution's own packages.
-
-A further driver is one more row below.
+a driver unpacked under `.adapter/NAME` from the distribution's own packages. Each unpacked driver
+has such a file of its own, `.adapter/NAME/env`; `--also NAME...` prepares further ones.
 """
 
 from __future__ import annotations
@@ -13,37 +12,17 @@ import argparse
 import contextlib
 import json
 import os
-import platform
 import shlex
-import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from debian_packages import PrivateApt, SetupError, library_folders, run, say, unresolved
+from debian_packages import SetupError, run, say
+from software_drivers import DEFAULT, DRIVERS, Driver, activate
 
 FOLDER = Path(__file__).resolve().parent.parent / ".adapter"
 OVERRIDE = "TINYGATE_SOFTWARE_ADAPTER"
-
-
-@dataclass(frozen=True)
-class Driver:
-    """One software driver.
-
-    packages: asked of apt by name; whatever they need and the machine lacks comes along.
-    icd: the driver's manifest, a pattern below the packages' usr/share/vulkan/icd.d.
-    """
-
-    name: str
-    packages: tuple[str, ...]
-    icd: str
-
-
-_ROWS = (Driver("lavapipe", packages=("libvulkan1", "mesa-vulkan-drivers"), icd="lvp_icd.*json"),)
-DRIVERS = {driver.name: driver for driver in _ROWS}
-DEFAULT = "lavapipe"
 
 
 def read_adapters(text: str) -> list[dict[str, Any]]:
@@ -60,25 +39,6 @@ def usable(adapters: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     real = [adapter for adapter in adapters if adapter.get("backend") != "OpenGL"]
     gpus = [adapter for adapter in real if adapter.get("kind") != "CPU"]
     return next(iter(gpus + real), None)
-
-
-def manifest(text: str, library: Path) -> str:
-    """A Vulkan driver manifest that names its library by absolute path."""
-    document = json.loads(text)
-    document["ICD"]["library_path"] = str(library)
-    return json.dumps(document, indent=2) + "\n"
-
-
-def environment(manifest: Path, libraries: Sequence[Path], runtime: Path) -> str:
-    """The shell lines that lead a Vulkan loader to this driver and to no other."""
-    icd = shlex.quote(str(manifest))
-    path = shlex.quote(":".join(map(str, libraries)))
-    return (
-        f"export VK_DRIVER_FILES={icd}\n"
-        f"export VK_ICD_FILENAMES={icd}\n"
-        f'export LD_LIBRARY_PATH={path}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"\n'
-        f'[ -n "${{XDG_RUNTIME_DIR:-}}" ] || export XDG_RUNTIME_DIR={shlex.quote(str(runtime))}\n'
-    )
 
 
 def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | None, str]:
@@ -101,92 +61,25 @@ def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | N
         raise trouble from None
 
 
-def fetch(driver: Driver, folder: Path) -> None:
-    """Download the driver's packages and unpack them into folder/root, complete or not at all."""
-    for tool in ("apt-get", "dpkg", "ldd"):
-        if shutil.which(tool) is None:
-            raise SetupError(
-                f"no Vulkan or Metal adapter, and no {tool} to unpack a software one with",
-                "install a Vulkan driver (Mesa's lavapipe is a software one) and run this again",
-            )
-    shutil.rmtree(folder, ignore_errors=True)
-    work = folder / "work"
-    root = work / "root"
-    root.mkdir(parents=True)
-    apt = PrivateApt(work)
-    planned = apt.resolve(driver.packages)
-    # Named ones always (apt leaves them out where they are installed), then what is new. An
-    # upgrade of what the machine has is rarely needed by the driver; ldd is the judge of that.
-    new = [package for package in planned if not package.upgrade]
-    named = [name for name in driver.packages if name not in {package.name for package in new}]
-    apt.unpack([*named, *(package.pinned for package in new)], root)
-    libraries = [find_library(driver, root), *root.glob("usr/lib/*-linux-*/libvulkan.so.1")]
-    missing = unresolved(libraries, root)
-    # Never the C library: one that differs from the running Python's ends in a crash.
-    upgrades = [
-        package.pinned
-        for package in planned
-        if package.upgrade and not package.name.startswith("libc6")
-    ]
-    if missing and upgrades:
-        say("the machine's own libraries are too old for the driver: taking newer ones beside it")
-        apt.unpack(upgrades, root)
-        missing = unresolved(libraries, root)
-    if missing:
-        raise SetupError(
-            f"{driver.name}'s driver needs what this machine lacks: {', '.join(missing)}",
-            f"as root: apt-get install {' '.join(driver.packages)}; then run this again",
-        )
-    root.rename(folder / "root")
-    (folder / "ready").write_text(identity(driver))
-    shutil.rmtree(work)
+def without_ours(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """These variables less what a sourced env file of ours put there.
 
+    A clone whose settings are active in the calling shell would otherwise find its own driver and
+    take it for the machine's.
+    """
 
-def find_manifest(driver: Driver, root: Path) -> Path:
-    """The driver's own manifest."""
-    for path in sorted(root.glob(f"usr/share/vulkan/icd.d/{driver.icd}")):
-        return path
-    raise SetupError(
-        f"the packages {' and '.join(driver.packages)} hold no {driver.icd}",
-        f"this distribution builds Mesa without {driver.name}: install another Vulkan driver",
-    )
+    def kept(entry: str) -> bool:
+        return not Path(entry).is_relative_to(folder)
 
-
-def find_library(driver: Driver, root: Path) -> Path:
-    """The shared library that the driver's own manifest names."""
-    named = json.loads(find_manifest(driver, root).read_text())["ICD"]["library_path"]
-    for folder in library_folders(root):
-        if (path := folder / Path(named).name).exists():
-            return path
-    raise SetupError(
-        f"{Path(named).name} is not among the packages {' and '.join(driver.packages)}",
-        "install a Vulkan driver with the system's package manager and run this again",
-    )
-
-
-def identity(driver: Driver) -> str:
-    """What an unpacked driver belongs to: its row above, the distribution, the processor."""
-    release: dict[str, str] = {}
-    with contextlib.suppress(OSError):
-        release = platform.freedesktop_os_release()
-    system = f"{release.get('ID')} {release.get('VERSION_ID')} {platform.machine()}"
-    return f"{driver}\n{system}\n"
-
-
-def activate(driver: Driver) -> tuple[str, bool]:
-    """The environment text for an unpacked driver, unpacking it first; and whether it is new."""
-    folder = FOLDER / driver.name
-    ready = folder / "ready"
-    fresh = not ready.is_file() or ready.read_text() != identity(driver)
-    if fresh:
-        fetch(driver, folder)
-    # Written at each run, since the clone may have been moved.
-    root = folder / "root"
-    icd = folder / "icd.json"
-    icd.write_text(manifest(find_manifest(driver, root).read_text(), find_library(driver, root)))
-    runtime = FOLDER / "runtime"
-    runtime.mkdir(mode=0o700, exist_ok=True)
-    return environment(icd, library_folders(root), runtime), fresh
+    cleaned = dict(environment)
+    for name in ("LD_LIBRARY_PATH", "VK_DRIVER_FILES", "VK_ICD_FILENAMES"):
+        if name in cleaned:
+            cleaned[name] = ":".join(filter(kept, cleaned[name].split(":")))
+    for name in ("TINYGATE_WORKER_PYTHON", "XDG_RUNTIME_DIR"):
+        if not kept(cleaned.get(name, "")):
+            cleaned[name] = ""
+    emptied = {name for name, value in cleaned.items() if environment[name] and not value}
+    return {name: value for name, value in cleaned.items() if name not in emptied}
 
 
 def surroundings() -> str:
@@ -227,45 +120,52 @@ def decide(python: str) -> str:
     return DEFAULT if probe(python)[0] is None else "own"
 
 
+def known(name: str) -> Driver:
+    """The driver of that name."""
+    if name not in DRIVERS:
+        raise SetupError(
+            f"{name} is not a software adapter", f"choose one of: {', '.join(DRIVERS)}"
+        )
+    return DRIVERS[name]
+
+
 def prepare(python: str, wanted: str) -> None:
     """Write .adapter/env. `wanted` names a driver to use whatever the machine has, or is empty."""
     settings = FOLDER / "env"
-    if wanted and wanted not in DRIVERS:
-        raise SetupError(
-            f"{OVERRIDE}={wanted} is not a software adapter",
-            f"choose one of: {', '.join(DRIVERS)}",
-        )
-    name = wanted or decide(python)
+    name = known(wanted).name if wanted else decide(python)
     if name == "own":
         settings.write_text("# The machine has an adapter of its own.\n")
     else:
-        use(DRIVERS[name], python, settings, f"{OVERRIDE}={wanted}" if wanted else "no GPU found")
+        reason = f"{OVERRIDE}={wanted}" if wanted else "no GPU found"
+        settings.write_text(use(DRIVERS[name], python, reason))
     if not wanted:
         (FOLDER / "decided").write_text(f"{name}\n{surroundings()}")
 
 
-def use(driver: Driver, python: str, settings: Path, reason: str) -> None:
-    """Write the settings of a software driver; one just unpacked has to be found by tinygate."""
+def use(driver: Driver, python: str, reason: str) -> str:
+    """The settings of a software driver; one just unpacked has to be found by tinygate."""
     if ":" in str(FOLDER):
         raise SetupError(
             f"the folder {FOLDER.parent} has a colon in its name, which no library path can hold",
             "move the clone to a folder without one",
         )
-    if not (FOLDER / driver.name / "ready").is_file():
+    folder = FOLDER / driver.name
+    if not (folder / "ready").is_file():
         say(f"{reason}: setting up {driver.name}, a software adapter, in {FOLDER}")
-    text, fresh = activate(driver)
-    settings.write_text(text)
+    text, fresh = activate(driver, folder, python)
     if not fresh:
-        return
+        return text
+    settings = folder / "env"
     found, said = probe(python, settings)
     if found is None:
-        (FOLDER / driver.name / "ready").unlink()
+        (folder / "ready").unlink()
         raise SetupError(
             f"{driver.name} is unpacked, but tinygate finds no adapter in it",
             f"see what it says: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
             said,
         )
     say(f"software adapter: {found.get('name')}")
+    return text
 
 
 def main() -> int:
@@ -273,21 +173,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("--python", default=sys.executable, help="the one tinygate is installed in")
     parser.add_argument("--driver", default=os.environ.get(OVERRIDE, ""), help="use this driver")
+    parser.add_argument("--also", nargs="+", default=[], metavar="NAME", help="prepare these too")
     options = parser.parse_args()
-    try:
-        FOLDER.mkdir(exist_ok=True)
-        prepare(options.python, options.driver)
-    except SetupError as error:
-        print(error.render(), file=sys.stderr)
-        return 1
-    except OSError as error:
-        trouble = SetupError(str(error), f"check the space and the permissions of {FOLDER}")
-        print(trouble.render(), file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("setup: interrupted; run it again to go on", file=sys.stderr)
-        return 130
-    return 0
+    cleaned = without_ours(os.environ, FOLDER)
+    for name in set(os.environ) - set(cleaned):
+        del os.environ[name]
+    os.environ.update(cleaned)
+    failed = False
+    for name in ("", *options.also):
+        try:
+            FOLDER.mkdir(exist_ok=True)
+            if name:
+                use(known(name), options.python, "for tests")
+            else:
+                prepare(options.python, options.driver)
+        except SetupError as error:
+            print(error.render(), file=sys.stderr)
+            failed = True
+        except OSError as error:
+            trouble = SetupError(str(error), f"check the space and the permissions of {FOLDER}")
+            print(trouble.render(), file=sys.stderr)
+            failed = True
+        except KeyboardInterrupt:
+            print("setup: interrupted; run it again to go on", file=sys.stderr)
+            return 130
+    return int(failed)
 
 
 if __name__ == "__main__":
