@@ -78,7 +78,7 @@ def test_the_main_job() -> None:
     assert uniform.endswith("— PASS")
     assert positive.endswith("— PASS · 64x128x128 positive")
     assert integer == "[ops] f16-storage exact: 0 of 8192 wrong — PASS · 64x128x128 integer"
-    assert identity == "[ops] f16-storage exact: 0 of 8192 wrong — PASS · 64x128x128 identity"
+    assert identity == "[ops] f16-storage exact: 0 of 16384 wrong — PASS · 64x128x128 identity"
     assert verdict == "[ops] f16-storage gate verdict: PASS — f16-storage path active"
     assert table[-1] == "f16-storage matmul active"
     assert "\x1b" not in done.stdout

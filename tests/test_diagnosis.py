@@ -198,12 +198,13 @@ def test_a_path_less_precise_than_it_declares_is_warned_about(run: Run, tmp_path
 
 
 def test_stagnation_is_not_named_where_errors_go_both_ways() -> None:
-    A = np.full((2, 8), 0.5, np.float32)
-    B = np.full((8, 2), 0.5, np.float32)
-    low, high = np.full((2, 2), 1.0, np.float32), np.array([[1.0, 3.0]] * 2, np.float32)
+    A = np.ones((2, 3000), np.float32)
+    B = np.ones((3000, 2), np.float32)
+    # Counting in f16 stops at 2048.
+    low, high = np.full((2, 2), 2048, np.float32), np.array([[2048, 4000]] * 2, np.float32)
     assert diagnosis.stagnated(low, A, B)
     assert not diagnosis.stagnated(high, A, B)
-    assert not diagnosis.stagnated(np.full((2, 2), 2.0, np.float32), A, B)
+    assert not diagnosis.stagnated(np.full((2, 2), 3000, np.float32), A, B)
 
 
 def test_no_cause_is_named_without_one() -> None:
@@ -211,3 +212,27 @@ def test_no_cause_is_named_without_one() -> None:
     B = np.ones((8, 2), np.float32)
     limit = conformance_limit(REFERENCE, 8, "abs")
     assert diagnosis.cause("uniform", np.full((2, 2), 9.0, np.float32), A, B, limit) == ""
+
+
+@pytest.mark.parametrize("K", [40, 200, 20000])
+@pytest.mark.parametrize("fault", ["a row of zeros", "the last term dropped"])
+def test_a_sum_that_only_lacks_terms_has_not_stagnated(K: int, fault: str) -> None:
+    rng = np.random.default_rng(7)
+    A = rng.uniform(0, 0.4, (4, K)).astype(np.float32)
+    B = rng.uniform(0, 0.4, (K, 6)).astype(np.float32)
+    C = A @ B
+    if fault == "a row of zeros":
+        C[1] = 0
+    else:
+        C = A[:, :-1] @ B[:-1]
+    assert not diagnosis.stagnated(C, A, B)
+
+
+def test_a_running_sum_in_f16_has() -> None:
+    rng = np.random.default_rng(7)
+    A = rng.uniform(0, 0.4, (4, 20000)).astype(np.float32)
+    B = rng.uniform(0, 0.4, (20000, 6)).astype(np.float32)
+    C = np.zeros((4, 6), np.float16)
+    for k in range(20000):
+        C += (A[:, k, None] * B[None, k]).astype(np.float16)
+    assert diagnosis.stagnated(C.astype(np.float32), A, B)

@@ -24,6 +24,7 @@ from tinygate.shapes import Shape
 M, K, N = 5, 7, 6
 SHAPE = Shape(M, K, N)
 PATH = replace(paths.REFERENCE, name="wrong")
+LIMIT = conformance_limit(PATH, K, "G")
 RNG = np.random.default_rng(7)
 A = RNG.integers(-3, 4, (M, K)).astype(np.float32)
 B = RNG.integers(-3, 4, (K, N)).astype(np.float32)
@@ -50,9 +51,8 @@ def facts(F: np.ndarray, one: Case) -> Facts:
     if one.family == "integer":
         found.wrong.merge(compare.unequal_to_product(F, A, B))
     else:
-        limit = conformance_limit(PATH, K, "G")
-        found.deviation = compare.deviation(F, A, B, limit)
-    found.sample = Sample(A, B, B, F, C, wrong=True)
+        found.deviation = compare.deviation(F, A, B, LIMIT)
+    found.sample = Sample(A, B, B, F, C, wrong=True, limit=LIMIT)
     return found
 
 
@@ -105,7 +105,7 @@ def test_the_zero_rule_has_a_place() -> None:
     F[0, 5] = 1e-30
     found = Facts(SHAPE)
     zeros = np.zeros_like(B)
-    found.sample = Sample(A, zeros, zeros, F, np.zeros((M, N), np.float32), wrong=True)
+    found.sample = Sample(A, zeros, zeros, F, np.zeros((M, N), np.float32), wrong=True, limit=LIMIT)
     place = located(failed(one, "zero", metrics=Metrics(0, 0, 0, 0, M * N)), one, found)
     assert (place.first, place.want) == ((0, 5), 0.0)
 

@@ -44,10 +44,12 @@ def test_unit_roundoffs() -> None:
         (STORED, "abs", 4, 0.0),
         (ROUNDED, "G", 8, 2.0**-9),
         (ROUNDED, "abs", 4, 2.0**-10),
-        (OUTPUT, "G", 8, 2.0**-11),
-        (OUTPUT, "abs", 4, 2.0**-11),
-        (replace(ROUNDED, output="f16"), "G", 8, 2.0**-9 + 2.0**-11),
-        (replace(ROUNDED, output="f16"), "abs", 4, 2.0**-10 + 2.0**-11),
+        (replace(ROUNDED, b="f32"), "G", 8, 3 * 2.0**-10),
+        (replace(ROUNDED, b="f32"), "abs", 4, 3 * 2.0**-11),
+        (OUTPUT, "G", 8, 0.0),
+        (OUTPUT, "abs", 4, 0.0),
+        (replace(ROUNDED, output="f16"), "G", 8, 2.0**-9),
+        (replace(ROUNDED, output="f16"), "abs", 4, 2.0**-10),
     ],
 )
 def test_f32_accumulation(K: int, path: FastPath, norm: Norm, factor: int, extra: float) -> None:
@@ -67,7 +69,26 @@ def test_f16_accumulation_is_held_against_the_magnitudes_on_every_family(
     limit = conformance_limit(SUMMED, K, norm)
     assert limit.norm == "abs"
     assert limit.value == pytest.approx(value, rel=1e-14)
-    assert conformance_limit(ALL_HALF, K, norm).value == pytest.approx(value + 2.0**-11, rel=1e-14)
+    assert conformance_limit(ALL_HALF, K, norm).value == pytest.approx(value, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("path", "nearest", "cuts"),
+    [
+        (REFERENCE, 0.0, 0.0),
+        (STORED, 0.0, 0.0),
+        (SUMMED, 0.0, 0.0),
+        (OUTPUT, 2.0**-11, 2.0**-10),
+        (ROUNDED, 0.0, 2.0**-10),
+        (replace(REFERENCE, products="f16"), 0.0, 2.0**-9),
+        (replace(ROUNDED, output="f16"), 2.0**-11, 2.0**-9),
+    ],
+)
+def test_what_is_rounded_as_a_whole_errs_by_a_share_of_the_sum(
+    path: FastPath, nearest: float, cuts: float
+) -> None:
+    assert conformance_limit(path, 128, "G").relative == nearest
+    assert conformance_limit(path, 128, "G", f16_round_to_nearest=False).relative == cuts
 
 
 @settings(deadline=None)
@@ -132,4 +153,4 @@ def test_every_limit_gives_its_reason(path: FastPath, norm: Norm) -> None:
         assert ("sqrt((A∘A)(B∘B))" in why) == (norm == "G")
         assert ("rounded to f16" in why) == (path.products == "f16")
         if path.products == "f16":
-            assert ("2^-9" if norm == "G" else "2^-10") in why
+            assert ("4 2^-11" if norm == "G" else "2 2^-11") in why

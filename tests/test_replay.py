@@ -19,6 +19,7 @@ from tinygate.__main__ import run
 from tinygate.cases import Case
 from tinygate.errors import UsageError
 from tinygate.facts import Sample
+from tinygate.precision import conformance_limit
 from tinygate.replay import load
 from tinygate.shapes import Shape
 
@@ -61,7 +62,8 @@ def case_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     A = rng.random((shape.M, shape.K), np.float32)
     B = rng.random((shape.K, shape.N), np.float32)
-    sample = Sample(A, B, B, 2 * (A @ B), A @ B, wrong=True)
+    limit = conformance_limit(case.path, shape.K, "G")
+    sample = Sample(A, B, B, 2 * (A @ B), A @ B, wrong=True, limit=limit)
     return Path(failures.save(tmp_path_factory.mktemp("saved"), case.blank(), case, sample))
 
 

@@ -208,7 +208,7 @@ def _pairs(
 
 @dataclass(frozen=True)
 class Deviation:
-    """The worst |C - S| against limit * D + tiny, as a share of it, and where it is over.
+    """The worst |C - S| against what the limit allows, as a share of it, and where it is over.
 
     worst      1.0 is exactly at the limit
     at         the worst element; got and want there
@@ -239,6 +239,7 @@ def deviation(C: F32, A: F32, B: Values, limit: Limit) -> Deviation:
         have = C[block].astype(np.float64)
         should = product(A, B, block)
         allowed = limit.value * magnitude(A, B, block, limit.norm) + limit.tiny
+        allowed += limit.relative * np.abs(should)
         share = np.where(np.isfinite(have), np.abs(have - should), 0.0) / allowed
         found.add(share > 1.0, rows.start, cols.start)
         i = int(share.argmax())
@@ -251,23 +252,13 @@ def deviation(C: F32, A: F32, B: Values, limit: Limit) -> Deviation:
 
 
 def unequal_to_product(C: F32, A: F32, B: Values) -> Region:
-    """Where C is not exactly A·B; A and B hold whole numbers whose sums are exact."""
+    """Where C is not exactly A·B: of whole numbers whose sums are exact, or of operands one of
+    which is one-hot."""
     found = Region((C.shape[0], C.shape[1]))
     for block in blocks(*C.shape):
         found.add(
             C[block].astype(np.float64) != product(A, B, block), block[0].start, block[1].start
         )
-    return found
-
-
-def unequal_to_rows(C: F32, A: F32, B: Values) -> Region:
-    """Where row m of C is not row k of B, with k the place of the one in row m of A."""
-    found = Region((C.shape[0], C.shape[1]))
-    picks = A.argmax(axis=1)
-    step = max(1, _FLAT // C.shape[1])
-    for row in range(0, C.shape[0], step):
-        part = slice(row, row + step)
-        found.add(C[part] != B[picks[part]], row)
     return found
 
 
@@ -279,6 +270,11 @@ class Packing:
     original: float = 0.0
     stored: float = 0.0
     padding: int = 0
+
+    @property
+    def wrong(self) -> bool:
+        """Whether anything is."""
+        return bool(self.region.count or self.padding)
 
 
 def packing(

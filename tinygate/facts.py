@@ -15,14 +15,14 @@ from tinygate.engines.base import Words
 from tinygate.families import FAMILIES
 from tinygate.formats import F32, Values
 from tinygate.harness import marker
-from tinygate.precision import conformance_limit
+from tinygate.precision import Limit
 from tinygate.shapes import Shape
 
 
 @dataclass(frozen=True)
 class Sample:
     """One product of the case, kept so that a failure can be saved and shown: the first that is
-    wrong by itself, else the first."""
+    wrong by itself, else the first. `limit` is what it was held against."""
 
     A: F32
     B: F32
@@ -30,6 +30,7 @@ class Sample:
     C: F32
     R: F32 | None
     wrong: bool
+    limit: Limit
 
 
 @dataclass
@@ -82,19 +83,15 @@ class Facts:
         if stray.size and self.past is None:
             self.past = (int(stray.size), int(stray[0]))
 
-    def measure(self, case: Case, C: F32, A: F32, held: Values) -> None:
-        """C against what the stored operands make of these inputs."""
+    def measure(self, case: Case, C: F32, A: F32, held: Values, limit: Limit) -> None:
+        """C against what the stored operands make of these inputs, within the path's limit."""
         family = FAMILIES[case.family]
         if family.exact:
-            unequal = (
-                compare.unequal_to_product if family.exact == "product" else compare.unequal_to_rows
-            )
-            self.wrong.merge(unequal(C, A, held))
+            self.wrong.merge(compare.unequal_to_product(C, A, held))
             return
         self.outputs.append(C)
         if not case.path.readable:
             return
-        limit = conformance_limit(case.path, case.shape.K, family.norm)
         found = compare.deviation(C, A, held, limit)
         if not self.cause and (found.worst > 1.0 or self.finite.count):
             self.cause = diagnosis.cause(case.family, C, A, held, limit)
@@ -117,8 +114,10 @@ def of_run(
     Bs: Sequence[F32],
     held: Sequence[Values],
     Rs: Sequence[F32],
+    limit: Limit,
 ) -> Facts:
-    """Everything one run of a batch shows. Bs and held repeat where there are more As."""
+    """Everything one run of a batch shows; `limit` is the conformance check's. Bs and held repeat
+    where there are more As."""
     total = Facts(case.shape)
     size = (case.shape.M, case.shape.N)
     for i, (row, A) in enumerate(zip(out, As, strict=True)):
@@ -126,10 +125,9 @@ def of_run(
         C = bits.view(np.float32)
         one = Facts(case.shape)
         one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
-        one.measure(case, C, A, held[i % len(held)])
-        one.sample = Sample(
-            A, Bs[i % len(Bs)], held[i % len(held)], C, Rs[i] if Rs else None, one.bad
-        )
+        one.measure(case, C, A, held[i % len(held)], limit)
+        R = Rs[i] if Rs else None
+        one.sample = Sample(A, Bs[i % len(Bs)], held[i % len(held)], C, R, one.bad, limit)
         total.absorb(one)
     return total
 

@@ -18,10 +18,8 @@ from tinygate.cases import Case
 from tinygate.compare import Packing, Region
 from tinygate.errors import UsageError
 from tinygate.facts import Facts, Sample
-from tinygate.families import FAMILIES
 from tinygate.formats import F32
 from tinygate.gate import MEAN_REL_LIMIT
-from tinygate.precision import conformance_limit
 from tinygate.results import CaseResult, Failure, Status
 
 
@@ -103,15 +101,12 @@ def _in_all(name: str, facts: Facts) -> Region | None:
 def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
     """Where the sample is wrong by itself, so that its numbers can be shown."""
     C, A, held, R = sample.C, sample.A, sample.held, sample.R
-    family = FAMILIES[case.family]
     if name in {"written", "finite"}:  # what was never written holds a NaN
         return compare.region(C.view(np.uint32))
     if name == "exact":
-        rows = family.exact == "stored"
-        return (compare.unequal_to_rows if rows else compare.unequal_to_product)(C, A, held)
+        return compare.unequal_to_product(C, A, held)
     if name == "conformance":
-        limit = conformance_limit(case.path, case.shape.K, family.norm)
-        return compare.deviation(C, A, held, limit).over
+        return compare.deviation(C, A, held, sample.limit).over
     if R is None or result.metrics is None:
         return None
     if name == "zero":

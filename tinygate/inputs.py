@@ -16,7 +16,7 @@ from tinygate import stress
 from tinygate.blocks import largest_product
 from tinygate.draw import DRAW, Weights, no_subnormals, stream, uniform, weights
 from tinygate.families import FAMILIES
-from tinygate.formats import F32, FORMATS
+from tinygate.formats import F32, FORMATS, StorageFormat
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
 
@@ -42,6 +42,7 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
         yield from _integer(shape, path, seed)
     elif FAMILIES[family].exact == "stored":
         yield _identity(shape, path, seed)
+        yield _mirrored(shape, path, seed)
     elif family in stress.DRAWS:
         draw = stress.DRAWS[family]
         pool = pooled_products(shape) if FAMILIES[family].activation else 1
@@ -168,21 +169,33 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
             A[np.arange(M), picks] = 1.0
             yield A
 
-    return Weights(_every_class(shape, path, seed), activations)
+    B = _every_class(shape.K, shape.N, path, FORMATS[path.b], stream(seed, 1))
+    return Weights(B, activations)
 
 
-def _every_class(shape: Shape, path: FastPath, seed: int) -> F32:
-    """Magnitudes log-uniform from 2^-14 to the format's largest, with the special values spread in:
-    zeros of both signs, ±1, the extremes, and (where B is packed) values between two neighbours."""
-    storage = FORMATS[path.b]
+def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
+    """One-hot weights under an A that holds every class of value: C is columns of A, so that an
+    operand which a kernel cuts, splits or flushes shows whichever side it is on."""
+    picks = identity_rounds(Shape(shape.N, shape.K, shape.M), seed)[0]
+    B = np.zeros((shape.K, shape.N), np.float32)
+    B[picks, np.arange(shape.N)] = 1.0
+    return weights(_every_class(shape.M, shape.K, path, FORMATS[path.a], stream(seed, 2)), B)
+
+
+def _every_class(
+    rows: int, columns: int, path: FastPath, storage: StorageFormat, rng: np.random.Generator
+) -> F32:
+    """Magnitudes log-uniform from the smallest normal (2^-14 where f16 is about) to the format's
+    largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
+    it is packed) values between two neighbours."""
     rounded_inside = "f16" in (path.products, path.accumulate, path.output)
     largest = FORMATS["f16-packed"].max_finite if rounded_inside else storage.max_finite
-    top = np.log2(largest)
-    rng = stream(seed, 1)
-    B = np.empty(shape.K * shape.N, np.float32)
+    wide = storage.name == "f32" and not rounded_inside
+    bottom, top = -126 if wide else -14, np.log2(largest)
+    B = np.empty(rows * columns, np.float32)
     for start in range(0, B.size, DRAW):
         part = B[start : start + DRAW]
-        magnitude = np.minimum(np.exp2(rng.uniform(-14, top, part.size)), largest)
+        magnitude = np.minimum(np.exp2(rng.uniform(bottom, top, part.size)), largest)
         part[:] = magnitude * rng.choice(np.array([-1.0, 1.0]), part.size)
     # 1 + 2^-11 is a tie between two f16 neighbours; 1 + 2^-11 + 2^-20 is just past it.
     special = np.array(
@@ -208,4 +221,4 @@ def _every_class(shape: Shape, path: FastPath, seed: int) -> F32:
     if rounded_inside:
         # The path may round again inside, so its stored value must survive that unchanged.
         B[:] = np.clip(B.astype(np.float16).astype(np.float32), -largest, largest)
-    return no_subnormals(B).reshape(shape.K, shape.N)
+    return (B if wide else no_subnormals(B)).reshape(rows, columns)

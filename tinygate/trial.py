@@ -40,6 +40,12 @@ class Trial:
         self.case = case
         self.candidate = candidate(harness, case)
         self.family = FAMILIES[case.family]
+        self.limit = conformance_limit(
+            case.path,
+            case.shape.K,
+            self.family.norm,
+            f16_round_to_nearest=traits.f16_round_to_nearest,
+        )
         self.facts: list[Facts] = []  # made once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
@@ -63,6 +69,7 @@ class Trial:
         self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
         for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
+            batch.clear()  # before the next is drawn, so that two never lie side by side
         return self._judge()
 
     def _unreadable(self) -> str:
@@ -150,7 +157,7 @@ class Trial:
                 return batch[first + rows.start : first + rows.stop]
 
             found = compare.packing(storage, words, B, own)
-            if self.packing is None or (found.region.count or found.padding):
+            if self.packing is None or (found.wrong and not self.packing.wrong):
                 self.packing = found
 
     def _candidate(
@@ -173,7 +180,7 @@ class Trial:
                 facts.absorb(first[1])
                 continue
             out = c.read()
-            found = of_run(case, number, out, c, As, Bs, held, Rs)
+            found = of_run(case, number, out, c, As, Bs, held, Rs, self.limit)
             facts.absorb(found)
             if first is None:
                 first = (out, found)
@@ -242,8 +249,7 @@ class Trial:
             outside = compare.over(facts.outputs, self.references, metrics.max_abs_limit)
             yield from gate.activation(metrics, outside)
         if facts.deviation is not None:
-            limit = conformance_limit(self.case.path, self.case.shape.K, self.family.norm)
-            yield gate.conformance(facts.deviation, limit, facts.cause)
+            yield gate.conformance(facts.deviation, self.limit, facts.cause)
 
     def _metrics(self, facts: Facts) -> Metrics | None:
         if not self.family.activation or not facts.outputs:

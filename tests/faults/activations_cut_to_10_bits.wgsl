@@ -4,7 +4,8 @@
 // must fail: uniform by conformance
 // must fail: positive by conformance
 // because: within the activation limits, but S takes A as it is
-// passes: integer, identity
+// must fail: identity by exact
+// passes: integer
 
 struct Dims { M: u32, K: u32, N: u32, pad: u32 }
 

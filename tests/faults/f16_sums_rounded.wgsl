@@ -4,8 +4,8 @@
 // must fail: uniform by conformance
 // must fail: positive by conformance
 // must fail: integer by exact
+// must fail: identity by exact, finite
 // because: at K = 64 the activation limits let it pass; what the stored weights give does not
-// passes: identity
 
 struct Dims { M: u32, K: u32, N: u32, pad: u32 }
 

@@ -4,7 +4,7 @@
 // must fail: uniform by max_abs, mean_rel, conformance
 // must fail: positive by max_abs, mean_rel, conformance
 // must fail: integer by exact
-// must fail: identity by exact
+// must fail: identity by exact, finite
 // because: only an odd N shows it
 // passes at: 17x33x64
 

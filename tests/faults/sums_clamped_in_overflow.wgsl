@@ -4,7 +4,7 @@
 // must fail: overflow by conformance
 // says: clamped at 65504
 // because: finite operands whose sum passes 65504
-// passes: uniform, positive, identity
+// passes: uniform, positive
 
 struct Dims { M: u32, K: u32, N: u32, pad: u32 }
 

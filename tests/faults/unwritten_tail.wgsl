@@ -5,7 +5,7 @@
 // must fail: positive by written
 // must fail: integer by written, exact
 // must fail: identity by written, exact
-// says: 17 never written at [0,64]; column 64
+// says: never written at [0,64]; column 64
 // because: C is filled with a marker before the run
 // passes at: 17x33x64
 
