@@ -323,7 +323,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     process.wait(timeout=60)
     process.stderr.close()
     assert "Traceback" not in err
-    assert process.returncode != 0
+    assert process.returncode == 141
 
 
 def test_colour_only_where_asked_and_never_inside_a_gate_line(
@@ -432,3 +432,66 @@ def test_the_worker_outlives_nobody(tmp_path: Path) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("the worker is still there")
+
+
+def closed(*args: str, both: bool = False) -> tuple[int, str]:
+    """Exit code and stderr of a run whose stdout is a pipe that nobody reads; stderr too if both."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "tinygate", *args],
+        stdout=write,
+        stderr=write if both else subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
+    os.close(write)
+    return done.returncode, "" if both else done.stderr.decode()
+
+
+@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize(
+    "args", [("--help",), (), ("paths",), ("verify", "--list"), ("verify", "--shape", "1x1x1")]
+)
+def test_a_pipe_that_nobody_reads_is_exit_141_and_quiet(args: tuple[str, ...], both: bool) -> None:
+    assert closed(*args, both=both) == (141, "")
+
+
+def test_a_closed_pipe_never_makes_a_fail_exit_0(tmp_path: Path) -> None:
+    assert run_new(tmp_path, "wrong") == 0
+    kernel = tmp_path / "wrong.wgsl"
+    kernel.write_text(kernel.read_text().replace("= sum.x;", "= 2.0 * sum.x;"))
+    args = ("verify", "--path", str(tmp_path / "wrong.toml"), "--shape", "4x4x4")
+    assert tinygate(*args).returncode == 1
+    assert closed(*args)[0] == 141
+    assert closed(*args, both=True)[0] == 141
+    assert closed("verify", "--shape", "4", both=True)[0] == 2
+
+
+def run_new(folder: Path, name: str) -> int:
+    return tinygate("new", name, cwd=folder).returncode
+
+
+def test_a_full_disk_is_said_once() -> None:
+    if not Path("/dev/full").exists():
+        return
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [sys.executable, "-m", "tinygate", "paths"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == 3
+    assert done.stderr.startswith("tinygate: No space left on device\nhint: ")
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_bare_call_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 0
+    bare = capsys.readouterr()
+    assert run(["--help"]) == 0
+    assert bare == capsys.readouterr()
+    assert bare.out.startswith("Usage: tinygate ")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 import typer
 
@@ -33,7 +35,9 @@ def run(args: Sequence[str]) -> int:
     """Run a command line and return its exit code. Never raises but for a fault with --debug."""
     debug = "--debug" in args
     try:
-        return _dispatch(list(args))
+        code = _dispatch(list(args) or ["--help"])
+        sys.stdout.flush()
+        return code
     except TinygateError as error:
         if debug:
             raise
@@ -46,13 +50,19 @@ def run(args: Sequence[str]) -> int:
         _say("tinygate: interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read us has had enough. Python would complain once more while closing stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read us has had enough: what the shell says of a program that SIGPIPE ended. It
+        # is never 0, whatever the verdict would have been.
+        _drop(sys.stdout, sys.stderr)
         return 141
     except OSError as error:
         if debug:
             raise
-        _say(f"tinygate: {error}\nhint: is the disk full, or a file or folder missing?")
+        _drop(sys.stdout)
+        place = f"{error.filename}: " if error.filename else ""
+        _say(
+            f"tinygate: {place}{error.strerror or error}\n"
+            "hint: is the disk full, or a file or folder missing?"
+        )
         return 3
     except Exception as error:
         if debug:
@@ -67,7 +77,13 @@ def run(args: Sequence[str]) -> int:
 def _dispatch(args: list[str]) -> int:
     from tinygate.cli import app
 
-    result = app(args, prog_name="tinygate", standalone_mode=False, default_map=_configured(args))
+    known = _configured(args)
+    try:
+        result = app(args, prog_name="tinygate", standalone_mode=False, default_map=known)
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # typer makes an exit 1 of it
+            raise error.__context__ from None
+        raise
     return result if isinstance(result, int) else 0
 
 
@@ -96,7 +112,20 @@ def _help_for(args: Sequence[str]) -> str:
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    with contextlib.suppress(OSError):  # nobody listens: the exit code still tells
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+        return
+    _drop(sys.stderr)
+
+
+def _drop(*streams: TextIO) -> None:
+    """Let go of what could not be written, which Python would complain about once more at exit."""
+    for stream in streams:
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 if __name__ == "__main__":
