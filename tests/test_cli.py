@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tinygate import paths
+from tinygate import origins, paths
 from tinygate.__main__ import run
 
 NO_DRIVERS = dict.fromkeys(
@@ -136,7 +137,17 @@ def test_fewer_families_pass_but_do_not_activate(capsys: pytest.CaptureFixture[s
         (["verify", "--require", "nope"], "the registered paths are f16-storage"),
         (["verify", "--inputs", "nope"], "the families are uniform, positive"),
         (["verify", "--engine", "nope"], "the engines are native"),
-        (["verify", "-k", "("], "not a regular expression"),
+        (["verify", "--inputs", "all,uniform"], "'all' already holds every input family"),
+        (["verify", "--output-format", "xml"], "--output-format: 'xml' is not one of 'text', "),
+        (["verify", "--seed", "x"], "--seed: 'x' is not a whole number from 0 to "),
+        (["verify", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds from 0.1"),
+        (["verify", "--export-json", "."], "--export-json: . cannot be written: Is a directory"),
+        (["verify", "--save-failures", "/dev/null"], "--save-failures: /dev/null cannot be"),
+        (["replay", "nope.npz"], "nope.npz cannot be replayed: it is not there"),
+        (["verify", "-k", "("], "-k: '(' is not a regular expression"),
+        (["verify", "-k", "(" * 90_000], "not a regular expression"),
+        (["verify", "-k", "a{99999999999}"], "not a regular expression"),
+        (["verify", "-k", "(.*)*(.*)*(.*)*(.*)*#"], "takes over 2 s to match"),
         (["verify", "--seed", "-1"], "--seed"),
         (["verify", "--seed", "x"], "--seed"),
         (["verify", "--timeout", "0"], "--timeout"),
@@ -157,6 +168,8 @@ def test_bad_usage_is_exit_2_in_three_lines(
     assert says in captured.err
     lines = captured.err.splitlines()
     assert len(lines) <= 3
+    assert "Errno" not in captured.err
+    assert max(map(len, lines)) < 300
     assert lines[0].startswith("tinygate: ")
     assert any(line.startswith("hint: ") for line in lines)
 
@@ -435,7 +448,7 @@ def test_the_worker_outlives_nobody(tmp_path: Path) -> None:
 
 
 def closed(*args: str, both: bool = False) -> tuple[int, str]:
-    """Exit code and stderr of a run whose stdout is a pipe that nobody reads; stderr too if both."""
+    """Exit code and stderr of a run that nobody reads: stdout is a closed pipe, maybe stderr."""
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -495,3 +508,163 @@ def test_a_bare_call_is_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     assert bare == capsys.readouterr()
     assert bare.out.startswith("Usage: tinygate ")
+
+
+def test_help_names_values_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, words in (
+        ("verify", ("--seed SEED", "--repeat N", "--timeout SECONDS", "--output-format FORMAT")),
+        ("paths", ("FILE.toml",)),
+        ("probe", ("FILE.toml",)),
+        ("new", ("NAME",)),
+        ("replay", ("FILE", "--color WHEN")),
+    ):
+        assert run([command, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert all(word in out for word in words)
+        assert "<" not in out
+        assert "[[" not in out
+        assert "x<=" not in out
+
+
+@pytest.mark.parametrize("value", ["1", "0", "10001", "2.0", "", "٣"])
+def test_fewer_runs_than_can_agree_are_refused(
+    value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["verify", "--list", f"--repeat={value}"]) == 2
+    assert f"{value!a}" in capsys.readouterr().err.replace("'٣'", ascii("٣"))
+    assert run(["verify", "--list", "--repeat", "2"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("SEED", "x", "'x' is not a whole number from 0 to "),
+        ("VERBOSE", "maybe", "'maybe' is neither true nor false"),
+        ("OUTPUT_FORMAT", "xml", "'xml' is not one of 'text', "),
+        ("INPUTS", "foo", "unknown input family 'foo'"),
+        ("SHAPE", "1x1", "1x1 is not a shape"),
+        ("SUITE", "nope", "unknown suite 'nope'"),
+        ("PATH", "nope", "unknown path 'nope'"),
+        ("PATH", "./nope.toml", "nope.toml: no such file"),
+        ("REQUIRE", "nope", "unknown path 'nope'"),
+        ("ENGINE", "nope", "unknown engine 'nope'"),
+        ("ADAPTER", "no such card", "no adapter matches 'no such card'"),
+        ("K", "(", "'(' is not a regular expression"),
+        ("EXPORT_JUNIT", "/nonexistent/x", "/nonexistent/x cannot be written"),
+        ("SAVE_FAILURES", "/dev/null", "/dev/null cannot be written"),
+    ],
+)
+def test_a_wrong_value_is_blamed_on_the_variable_or_the_file_and_key(
+    variable: str,
+    value: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(f"TINYGATE_{variable}", value)
+    assert run(["verify"]) == 2
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"tinygate: TINYGATE_{variable}: ")
+    assert says in first
+    assert hint.startswith(f"hint: correct or unset TINYGATE_{variable}")
+    if variable == "VERBOSE":  # a file that says so is wrong in type already
+        return
+    monkeypatch.delenv(f"TINYGATE_{variable}")
+    key = variable.lower().replace("_", "-")
+    said = "-1" if key == "seed" else json.dumps(value)
+    file = tmp_path / "pyproject.toml"
+    file.write_text(f"[tool.tinygate.verify]\n{key} = {said}\n")
+    assert run(["verify"]) == 2
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"tinygate: {file}: tool.tinygate.verify.{key}: ")
+    assert says.replace("'x'", "'-1'") in first
+    assert hint.startswith("hint: correct the file")
+
+
+def test_a_wrong_value_on_the_command_line_is_not_blamed_on_a_right_variable(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TINYGATE_SHAPE", "4x4x4")
+    monkeypatch.setenv("TINYGATE_EXPORT_JSON", "-")
+    assert run(["verify", "--export-junit", "/nonexistent/x"]) == 2
+    assert capsys.readouterr().err.startswith("tinygate: --export-junit: /nonexistent/x cannot")
+    assert run(["verify", "--shape", "4"]) == 2
+    assert capsys.readouterr().err.startswith("tinygate: 4 is not a shape")
+
+
+def test_a_variable_that_nothing_reads_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("SHPAE", "XYZZY", "NO_ADAPTER", "BROWSER"):
+        monkeypatch.setenv(f"TINYGATE_{name}", "1")
+    assert run(["paths"]) == 0
+    shpae, xyzzy = capsys.readouterr().err.splitlines()
+    assert shpae.startswith("warning: TINYGATE_SHPAE is no variable that tinygate reads: ")
+    assert shpae.endswith("did you mean TINYGATE_SHAPE?")
+    assert "TINYGATE_XYZZY" in xyzzy
+    assert run(["--help"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_every_variable_that_is_read_anywhere_is_known() -> None:
+    root = Path(__file__).parent.parent
+    files = [
+        *(root / "tinygate").rglob("*.py"),
+        *(root / "scripts").iterdir(),
+        root / "README.md",
+        root / "tests" / "conftest.py",
+    ]
+    text = "".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+    found = set(re.findall(r"TINYGATE_[A-Z_]+[A-Z]", text)) - {"TINYGATE_COMPLETE"}
+    assert found <= origins.variables()
+    assert len(found) > 20
+
+
+def test_listing_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["verify", "--list", "-k", "zzz"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "note: no case matches -k 'zzz'\n"
+
+
+def test_an_export_into_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    args = ("verify", "--shape", "1x1x1", "--export-json", str(pipe))
+    alone = tinygate(*args)
+    assert alone.returncode == 2
+    assert "pipe cannot be written: nobody reads this pipe\nhint: start its reader" in alone.stderr
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        for _ in range(100):  # until cat has opened it
+            done = tinygate(*args)
+            if done.returncode != 2:
+                break
+        assert done.returncode == 0
+        assert reader.stdout is not None
+        assert json.load(reader.stdout)["exit_code"] == 0
+
+
+def test_ctrl_c_ends_a_slow_pattern() -> None:
+    code = (
+        "import re, sys, tinygate.cli\n"
+        "from tinygate.__main__ import run\n"
+        "tinygate.cli._PATIENCE = 60.0\n"
+        "sys.stdout.write('x\\n'); sys.stdout.flush()\n"
+        "sys.exit(run(['verify', '--list', '-k', '(.*)*(.*)*(.*)*(.*)*#']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err

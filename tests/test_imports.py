@@ -125,6 +125,7 @@ def test_the_command_line_starts_without_numpy_and_engines() -> None:
         (["verify", "--help"], "--shape"),
         (["probe", "--help"], "adapter"),
         (["paths"], "f16-storage"),
+        (["verify", "--list", "--suite", "production"], "f16-storage/4x50257x256/identity"),
     ],
 )
 def test_these_work_with_nothing_heavy_installed(args: list[str], says: str) -> None:

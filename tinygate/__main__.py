@@ -44,7 +44,8 @@ def run(args: Sequence[str]) -> int:
         _say(error.render())
         return error.exit_code
     except _BadCommandLine as error:
-        _say(f"tinygate: {_sentence(error)}\nhint: {_help_for(args)}")
+        what, remedy = _sentence(error)
+        _say(f"tinygate: {what}\nhint: {remedy or _help_for(args)}")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         _say("tinygate: interrupted")
@@ -78,6 +79,11 @@ def _dispatch(args: list[str]) -> int:
     from tinygate.cli import app
 
     known = _configured(args)
+    if not {"--help", "--version"} & set(args) and "_TINYGATE_COMPLETE" not in os.environ:
+        from tinygate import origins
+
+        for warning in origins.unknown(os.environ):
+            sys.stderr.write(f"warning: {warning}\n")
     try:
         result = app(args, prog_name="tinygate", standalone_mode=False, default_map=known)
     except SystemExit as error:
@@ -99,10 +105,23 @@ def _configured(args: Sequence[str]) -> dict[str, object]:
         raise
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException) -> tuple[str, str]:
+    """What typer found wrong and where, and what to do where that is not on the command line."""
     text = str(getattr(error, "message", "") or error)
     formatted = getattr(error, "format_message", None)
-    return str(formatted() if formatted else text).strip().rstrip(".")
+    whole = str(formatted() if formatted else text).strip().rstrip(".")
+    parameter, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    if parameter is None or context is None or not whole.startswith("Invalid value"):
+        return whole, ""
+    from tinygate import origins
+
+    text = text.strip().rstrip(".").removeprefix("Value error, ")
+    where = origins.origin(context, parameter.name)
+    if getattr(parameter, "is_flag", False):  # only a variable can set it to something else
+        text = f"{os.environ.get(where, '')[:40]!r} is neither true nor false"
+    if not where:
+        return f"{max(parameter.opts, key=len)}: {text}", ""
+    return f"{where}: {text}", origins.remedy(where)
 
 
 def _help_for(args: Sequence[str]) -> str:

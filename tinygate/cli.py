@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tinygate import __version__, options
+from tinygate import __version__, options, origins, patience
 from tinygate.errors import UsageError
+from tinygate.tomlfile import shown
 
 if TYPE_CHECKING:
     from tinygate.registry import Registry
+    from tinygate.verify import Plan
+
+_PATIENCE = 2.0  # seconds for a regular expression over all case ids
 
 app = typer.Typer(
     name="tinygate",
@@ -47,6 +51,7 @@ def root(
 
 @app.command()
 def probe(
+    context: typer.Context,
     manifests: options.Manifests = None,
     engine: options.Engine = None,
     adapter: options.Adapter = None,
@@ -56,12 +61,16 @@ def probe(
 ) -> None:
     """List adapters, the one that would be used and why, and what each path finds there.
 
+    FILE.toml: manifests to try too.
+
     Example: tinygate probe --json
     """
     from tinygate import probing
 
     registry = _registry(no_plugins, files=manifests)
-    found = probing.probe(_one_engine(engine), adapter, registry.paths)
+    chosen = origins.read(context, "engine", _one_engine, engine)
+    with origins.blamed(context, "adapter"):
+        found = probing.probe(chosen, adapter, registry.paths)
     if as_json:
         sys.stdout.write(probing.render_json(found))
     else:
@@ -77,6 +86,8 @@ def paths(
 ) -> None:
     """List the registered paths and where each comes from.
 
+    FILE.toml: manifests to list too.
+
     Example: tinygate paths
     """
     from tinygate import listing
@@ -87,10 +98,12 @@ def paths(
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the path is to be called.")],
+    name: options.Name,
     debug: options.Debug = False,
 ) -> None:
     """Write a kernel and its manifest that pass, to start from, into the current folder.
+
+    NAME: what the path is to be called.
 
     Example: tinygate new my-path
     """
@@ -104,6 +117,7 @@ def new(
 
 @app.command()
 def verify(
+    context: typer.Context,
     shape: options.Shape = None,
     suite: options.Suite = None,
     path: options.Path = None,
@@ -136,25 +150,32 @@ def verify(
 
     if verbose and quiet:
         raise UsageError("-v and -q exclude each other", "tinygate verify -v")
-    registry = _registry(no_plugins, [*(path or ()), *(require or ())])
-    chosen = [shapes.Shape.parse(text) for text in shape or ()]
-    for name in suite or (() if chosen else ("smoke",)):
-        chosen += shapes.suite(name)
+    with origins.blamed(context, "path", "require"):
+        registry = _registry(no_plugins, [*(path or ()), *(require or ())])
+    required = origins.read(context, "require", registry.select, require) if require else ()
     plan = Plan(
-        paths=registry.select(path or ()),
-        shapes=tuple(chosen),
-        families=families.parse_families(inputs),
+        paths=origins.read(context, "path", registry.select, path or []),
+        shapes=origins.read(context, "shape", shapes.parse_all, shape or [])
+        + origins.read(context, "suite", shapes.suites, suite or ([] if shape else ["smoke"])),
+        families=origins.read(context, "inputs", families.parse_families, inputs),
         seed=seed,
         repeat=repeat,
         timeout=timeout,
-        engine=_one_engine(engine),
+        engine=origins.read(context, "engine", _one_engine, engine),
         adapter=adapter,
-        keep=_regex(keep),
-        required=tuple(p.name for p in registry.select(require)) if require else (),
-        save_failures="" if list_cases else _folder(save_failures),
+        keep=origins.read(context, "keep", _regex, keep),
+        required=tuple(path.name for path in required),
+        save_failures=""
+        if list_cases
+        else origins.read(context, "save_failures", _folder, save_failures),
     )
+    with origins.blamed(context, "keep"):
+        _check_keep(plan)
     if list_cases:
-        sys.stdout.write(session.list_cases(plan))
+        listed = session.list_cases(plan)
+        sys.stdout.write(listed)
+        if not listed:
+            sys.stderr.write(f"note: no case matches -k {keep!r}\n")
         return
     exports = {"json": export_json, "junit": export_junit, "markdown": export_markdown}
     view = session.View(
@@ -163,12 +184,14 @@ def verify(
         verbosity=int(verbose) - int(quiet),
         color=color,
     )
-    raise typer.Exit(session.run(plan, view).exit_code)
+    with origins.blamed(context, "adapter", *(f"export_{kind}" for kind in exports)):
+        raise typer.Exit(session.run(plan, view).exit_code)
 
 
 @app.command()
 def replay(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="What --save-failures wrote.")],
+    context: typer.Context,
+    file: options.Saved,
     path: options.Path = None,
     engine: options.Engine = None,
     adapter: options.Adapter = None,
@@ -179,6 +202,8 @@ def replay(
     debug: options.Debug = False,
 ) -> None:
     """Run one saved failing case again, and compare with what was saved.
+
+    FILE: what `tinygate verify --save-failures DIR` wrote.
 
     Example: tinygate replay failures/f16-storage_17x33x65_uniform_12345.npz
     """
@@ -196,14 +221,15 @@ def replay(
             shapes=(saved.shape,),
             families=(saved.family,),
             seed=saved.seed,
-            repeat=saved.repeat,
+            repeat=max(2, saved.repeat),
             timeout=timeout,
-            engine=_one_engine(engine),
+            engine=origins.read(context, "engine", _one_engine, engine),
             adapter=adapter,
             save_failures=folder,
         )
         view = session.View(verbosity=int(verbose), color=color, names_saved=False)
-        report = session.run(plan, view)
+        with origins.blamed(context, "adapter"):
+            report = session.run(plan, view)
         sys.stdout.write(f"{replay.verdict(saved, chosen, report)}\n")
     raise typer.Exit(report.exit_code)
 
@@ -238,9 +264,24 @@ def _one_engine(names: list[str] | None) -> str:
 
 def _regex(text: str | None) -> str | None:
     try:
-        re.compile(text or "")
-    except re.error as error:
+        with patience.at_most(_PATIENCE):
+            re.compile(text or "")
+    except (re.error, RecursionError, OverflowError, patience.OutOfPatienceError) as error:
         raise UsageError(
-            f"-k {text!r} is not a regular expression: {error}", "tinygate verify -k uniform"
+            f"-k: {shown(text, 60)!r} is not a regular expression: {shown(error, 80)}",
+            "tinygate verify -k uniform",
         ) from error
     return text
+
+
+def _check_keep(plan: Plan) -> None:
+    """Match once, in bounded time, what a run matches again and again."""
+    try:
+        with patience.at_most(_PATIENCE):
+            for path in plan.paths:
+                plan.cases(path)
+    except patience.OutOfPatienceError as error:
+        raise UsageError(
+            f"-k: {shown(plan.keep, 60)!r} takes over {_PATIENCE:g} s to match",
+            "tinygate verify -k uniform",
+        ) from error

@@ -75,6 +75,24 @@ def find(directory: Path | None = None) -> tuple[Path, Table] | None:
     return None
 
 
+def place(command: str, option: str, directory: Path | None = None) -> str:
+    """Where the nearest configuration file sets an option of a command: file and key.
+
+    Raises:
+        ConfigError: as `find`.
+    """
+    found = find(directory)
+    if found is None:
+        return ""
+    file, table = found
+    prefix = "" if file.name == "tinygate.toml" else "tool.tinygate."
+    for start, where in ((f"{command}.", table.get(command)), ("", table)):
+        for key in where if isinstance(where, dict) else ():
+            if _dashed(key) == option:
+                return f"{shown(file)}: {prefix}{start}{shown(key)}"
+    return shown(file)
+
+
 def defaults(directory: Path | None = None) -> dict[str, object]:
     """The file's options in the form of typer's `default_map`: command, parameter name, value.
 
@@ -94,20 +112,21 @@ def defaults(directory: Path | None = None) -> dict[str, object]:
     types: dict[str, dict[str, type]] = {}
     for command, parsed in group.commands.items():
         hint = hints.get(parsed.callback.__name__, {})
-        flags = {
-            _flag(p.opts): p.name
+        names[command] = {
+            flag(p.opts): p.name
             for p in parsed.params
-            if p.name in hint and _flag(p.opts) not in {"", *NOT_SETTINGS}
+            if p.name in hint and flag(p.opts) not in {"", *NOT_SETTINGS}
         }
-        names[command] = flags
-        types[command] = {flag: _value_type(hint[name]) for flag, name in flags.items()}
+        types[command] = {
+            option: _value_type(hint[name]) for option, name in names[command].items()
+        }
     return {
         command: {names[command][option]: value for option, value in values.items()}
         for command, values in load(types, directory).items()
     }
 
 
-def _flag(spellings: list[str]) -> str:
+def flag(spellings: list[str]) -> str:
     """The long spelling of an option, without dashes; empty for an argument."""
     flags = [text.lstrip("-") for text in spellings if text.startswith("-")]
     return max(flags, key=len, default="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from typing import TextIO
 from tinygate.errors import UsageError
 from tinygate.report import FORMATS
 from tinygate.results import Report
+from tinygate.tomlfile import shown
 
 
 class Exports:
@@ -28,14 +30,14 @@ class Exports:
                 self._open[name] = (
                     sys.stdout
                     if file == "-"
-                    else open(  # noqa: PTH123, SIM115
-                        file, "w", encoding="utf-8"
+                    else open(  # noqa: SIM115
+                        file, "w", encoding="utf-8", opener=_opener
                     )
                 )
             except (OSError, ValueError) as error:
+                what, remedy = _reason(error)
                 raise UsageError(
-                    f"--export-{name}: {file} cannot be written: {error}",
-                    "name a file in a folder that exists",
+                    f"--export-{name}: {shown(file)} cannot be written: {what}", remedy
                 ) from error
         for name, stream in self._open.items():
             if stream is not sys.stdout and stream.seekable():
@@ -60,5 +62,29 @@ class Exports:
             stream.flush()
         except OSError as error:
             raise UsageError(
-                f"--export-{name}: {stream.name} cannot be written: {error}", "is the disk full?"
+                f"--export-{name}: {shown(stream.name)} cannot be written: "
+                f"{error.strerror or error}",
+                "is the disk full, or a pipe's reader gone?",
             ) from error
+
+
+def _opener(name: str, flags: int) -> int:
+    """Open without waiting: a pipe that nobody reads would hold the run up for ever."""
+    number = os.open(name, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(number, True)
+    return number
+
+
+def _reason(error: Exception) -> tuple[str, str]:
+    """Why a file cannot be opened, and what to do."""
+    code = getattr(error, "errno", None)
+    if code == errno.ENXIO:
+        return "nobody reads this pipe", "start its reader first, or name a file"
+    remedies = {
+        errno.ENOENT: "make its folder first, or name a file in one that exists",
+        errno.ENOTDIR: "name a file in a folder that exists",
+        errno.EISDIR: "name a file in that folder",
+    }
+    what = getattr(error, "strerror", None) or str(error)
+    return what, remedies.get(code or 0, "name a file that you may write")

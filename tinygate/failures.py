@@ -21,6 +21,7 @@ from tinygate.facts import Facts, Sample
 from tinygate.formats import F32
 from tinygate.gate import MEAN_REL_LIMIT
 from tinygate.results import CaseResult, Failure, Status
+from tinygate.tomlfile import shown
 
 
 def writable(name: str) -> str:
@@ -36,7 +37,9 @@ def writable(name: str) -> str:
             return str(folder)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"--save-failures: {name} cannot be written: {error}", "name a folder you may write"
+            f"--save-failures: {shown(name)} cannot be written: "
+            f"{getattr(error, 'strerror', None) or error}",
+            "name a folder that you may write in",
         ) from error
 
 

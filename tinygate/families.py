@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tinygate.errors import UnknownNameError
+from tinygate.tomlfile import shown
 
 DEFAULT_SEED = 12345
 
@@ -68,9 +69,15 @@ def parse_families(text: str) -> tuple[str, ...]:
         return tuple(FAMILIES)
     names = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
     for name in names:
+        if name == "all":
+            raise UnknownNameError(
+                "'all' already holds every input family and stands alone",
+                "tinygate verify --inputs all",
+            )
         if name not in FAMILIES:
             raise UnknownNameError(
-                f"unknown input family {name!r}; the families are {', '.join(FAMILIES)}, all",
+                f"unknown input family {shown(name, 40)!r}; "
+                f"the families are {', '.join(FAMILIES)}, or all of them: all",
                 "tinygate verify --inputs uniform,positive",
             )
     return names

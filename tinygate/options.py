@@ -5,10 +5,15 @@ Every option of `verify` can also be set by a TINYGATE_… variable or a configu
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+from tinygate.tomlfile import shown
 
 
 class OutputFormat(StrEnum):
@@ -27,6 +32,31 @@ class ColorMode(StrEnum):
     AUTO = "auto"
     ALWAYS = "always"
     NEVER = "never"
+
+
+def whole(least: int, most: int) -> Callable[[str | int], int]:
+    """A parser of whole numbers within bounds."""
+
+    def parse(value: str | int) -> int:
+        text = str(value).strip()
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not least <= int(text) <= most:
+            raise typer.BadParameter(
+                f"{shown(text, 40)!r} is not a whole number from {least} to {most}"
+            )
+        return int(text)
+
+    return parse
+
+
+def seconds(value: str | float) -> float:
+    """A parser of a time limit."""
+    with contextlib.suppress(ValueError):
+        number = float(value)
+        if 0.1 <= number <= 86_400:
+            return number
+    raise typer.BadParameter(
+        f"{shown(str(value), 40)!r} is not a number of seconds from 0.1 to 86400"
+    )
 
 
 Engine = Annotated[
@@ -55,7 +85,8 @@ Color = Annotated[
         "--color",
         envvar="TINYGATE_COLOR",
         show_envvar=False,
-        help="Colour: NO_COLOR and FORCE_COLOR decide where this is auto.",
+        metavar="WHEN",
+        help="Colour: auto, always, never; NO_COLOR and FORCE_COLOR decide where this is auto.",
     ),
 ]
 Timeout = Annotated[
@@ -64,10 +95,9 @@ Timeout = Annotated[
         "--timeout",
         envvar="TINYGATE_TIMEOUT",
         show_envvar=False,
-        min=0.1,
-        max=86_400,
+        parser=seconds,
         metavar="SECONDS",
-        help="Longest a case may take.",
+        help="Longest a case may take: 0.1 to 86400.",
     ),
 ]
 Verbose = Annotated[
@@ -122,10 +152,11 @@ NoPlugins = Annotated[
         help="Leave installed plug-ins out.",
     ),
 ]
-Manifests = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[FILE.toml]...", help="Manifests to list too.", show_default=False),
-]
+# Hidden from the list of arguments, where typer would write Python's type beside each; the usage
+# line names them, and the command's own words say what they are.
+Manifests = Annotated[list[str] | None, typer.Argument(metavar="FILE.toml", hidden=True)]
+Name = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
+Saved = Annotated[str, typer.Argument(metavar="FILE", hidden=True)]
 Keep = Annotated[
     str | None,
     typer.Option(
@@ -152,9 +183,9 @@ Seed = Annotated[
         "--seed",
         envvar="TINYGATE_SEED",
         show_envvar=False,
-        min=0,
-        max=2**63 - 1,
-        help="Seed of every input.",
+        parser=whole(0, 2**63 - 1),
+        metavar="SEED",
+        help="Seed of every input: 0 to 2^63-1.",
     ),
 ]
 Repeat = Annotated[
@@ -163,10 +194,9 @@ Repeat = Annotated[
         "--repeat",
         envvar="TINYGATE_REPEAT",
         show_envvar=False,
-        min=1,
-        max=10_000,
+        parser=whole(2, 10_000),
         metavar="N",
-        help="Fresh runs per case; never fewer than 2.",
+        help="Fresh runs per case, which must agree: 2 to 10000.",
     ),
 ]
 Require = Annotated[
@@ -185,7 +215,8 @@ Format = Annotated[
         "--output-format",
         envvar="TINYGATE_OUTPUT_FORMAT",
         show_envvar=False,
-        help="What goes to stdout.",
+        metavar="FORMAT",
+        help="What goes to stdout: text, json, junit, github, markdown.",
     ),
 ]
 ExportJson = Annotated[

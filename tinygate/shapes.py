@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tinygate.errors import ShapeError, UnknownNameError
@@ -111,3 +112,13 @@ def suite(name: str) -> tuple[Shape, ...]:
             "tinygate verify --suite smoke",
         )
     return SUITES[name]
+
+
+def parse_all(texts: Iterable[str]) -> tuple[Shape, ...]:
+    """Each as Shape.parse reads it."""
+    return tuple(map(Shape.parse, texts))
+
+
+def suites(names: Iterable[str]) -> tuple[Shape, ...]:
+    """The shapes of several suites, one after the other."""
+    return tuple(shape for name in names for shape in suite(name))
