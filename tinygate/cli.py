@@ -91,9 +91,13 @@ def paths(
     Example: tinygate paths
     """
     from tinygate import listing
+    from tinygate.terminal import Terminal
 
     every = _registry(no_plugins, files=manifests).paths
-    sys.stdout.write(listing.render_json(every) if as_json else listing.render_text(every))
+    if as_json:
+        sys.stdout.write(listing.render_json(every))
+    else:
+        sys.stdout.write(listing.render_text(every, Terminal.of("auto", sys.stdout).width))
 
 
 @app.command()
