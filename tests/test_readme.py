@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tinygate import config
 from tinygate.__main__ import run
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +42,36 @@ def test_the_commands_in_readme_are_commands(capsys: pytest.CaptureFixture[str])
             assert all(word in known for word in words if word.startswith("--"))
         elif words and words[0].startswith("scripts/"):
             assert os.access(ROOT / words[0], os.X_OK)
+
+
+def test_the_configuration_in_readme_is_one(tmp_path: Path) -> None:
+    (text,) = blocks("toml")
+    (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
+    found = config.defaults(tmp_path)
+    assert found["probe"] == {"adapter": "llvmpipe"}
+    assert set(found["verify"]) == {"adapter", "shape", "output_format"}  # type: ignore[call-overload]
+
+
+def test_the_sample_output_is_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Up to the numbers, which are the adapter's."""
+
+    def masked(text: str) -> list[str]:
+        lines = [line for line in text.splitlines() if line.startswith("[ops]")]
+        return [re.sub(r"=[^ ,]+|limit [^)]+", "=", line) for line in lines]
+
+    sample = blocks("console")[0]
+    assert run(sample.splitlines()[0].removeprefix("$ tinygate ").split()) == 0
+    printed = masked(capsys.readouterr().out)
+    assert len(masked(sample)) == 5
+    assert set(masked(sample)) <= set(printed)
+    assert "(CPU)" not in sample or "\nnote: " in sample
+
+
+def test_what_the_readme_has_written_is_ignored() -> None:
+    ignored = (ROOT / ".gitignore").read_text().split()
+    written = re.findall(r"--(?:export-\w+|save-failures) ([a-z./]+)", README)
+    assert set(written) == {"failures", "gate.xml"}
+    assert all({f"/{name}", f"/{name}/"} & set(ignored) for name in written)
 
 
 def test_the_links_in_readme_lead_somewhere() -> None:
