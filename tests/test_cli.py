@@ -174,6 +174,36 @@ def test_bad_usage_is_exit_2_in_three_lines(
     assert any(line.startswith("hint: ") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["verify", "my.toml"], "tinygate verify --path my.toml"),
+        (["verify", "64x128x128"], "tinygate verify --shape 64x128x128"),
+        (["verify", "-q", "1x2x3:mlp"], "tinygate verify --shape 1x2x3:mlp"),
+        (["verify", "what"], "tinygate verify --help"),
+        (["paths", "--sede"], "tinygate paths --help"),
+        (["verify", "--suite", "smoke,ragged"], "tinygate verify --suite smoke --suite ragged"),
+    ],
+)
+def test_the_hint_is_the_command_that_was_meant(
+    args: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(args) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"hint: {hint}"
+
+
+def test_a_variable_with_commas_is_told_of_spaces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("SHAPE", "1x1x1,2x2x2"), ("SUITE", "smoke,head")):
+        monkeypatch.setenv(f"TINYGATE_{name}", value)
+        assert run(["verify", "--list"]) == 2
+        assert "whose values are separated by spaces" in capsys.readouterr().err
+        monkeypatch.setenv(f"TINYGATE_{name}", value.replace(",", " "))
+        assert run(["verify", "--list"]) == 0
+        capsys.readouterr()
+
+
 def test_unknown_adapter_is_exit_2_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["verify", "--adapter", "no such card"]) == 2
     assert "there are 0: " in capsys.readouterr().err

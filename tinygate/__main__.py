@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TextIO
@@ -45,7 +46,7 @@ def run(args: Sequence[str]) -> int:
         return error.exit_code
     except _BadCommandLine as error:
         what, remedy = _sentence(error)
-        _say(f"tinygate: {what}\nhint: {remedy or _help_for(args)}")
+        _say(f"tinygate: {what}\nhint: {remedy or _help_for(args, what)}")
         return 2
     except (KeyboardInterrupt, typer.Abort):
         _say("tinygate: interrupted")
@@ -124,9 +125,15 @@ def _sentence(error: BaseException) -> tuple[str, str]:
     return f"{where}: {text}", origins.remedy(where)
 
 
-def _help_for(args: Sequence[str]) -> str:
+def _help_for(args: Sequence[str], what: str) -> str:
     commands = ("probe", "paths", "verify", "replay", "new")
     command = next((arg for arg in args if arg in commands), None)
+    if command == "verify" and "unexpected extra argument" in what:
+        for arg in (arg for arg in args if arg in what):
+            if arg.endswith(".toml"):
+                return f"tinygate verify --path {arg}"
+            if re.fullmatch(r"[0-9]+x[0-9]+x[0-9]+(:[A-Za-z0-9_.-]+)?", arg):
+                return f"tinygate verify --shape {arg}"
     return f"tinygate {command} --help" if command else "tinygate --help"
 
 

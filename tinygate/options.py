@@ -130,7 +130,7 @@ Suite = Annotated[
         envvar="TINYGATE_SUITE",
         show_envvar=False,
         metavar="NAME",
-        help="smoke (the default), ragged, inference, training, head, production.",
+        help="smoke (the default), ragged, inference, training, head, production; repeatable.",
     ),
 ]
 Path = Annotated[

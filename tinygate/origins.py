@@ -22,6 +22,7 @@ _OTHERS = (
     "TINYGATE_WORKER_PYTHON",
 )
 _PREFIX = "TINYGATE_"
+_LISTS = {"TINYGATE_SHAPE", "TINYGATE_SUITE", "TINYGATE_PATH", "TINYGATE_REQUIRE"}
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -69,7 +70,11 @@ def read(context: Any, name: str, parse: Callable[[T], R], value: T) -> R:
 
 def remedy(where: str, hint: str = "") -> str:
     """What to do about a value that is not from the command line."""
-    what = f"correct or unset {where}" if where.startswith(_PREFIX) else "correct the file"
+    what = "correct the file"
+    if where.startswith(_PREFIX):
+        what = f"correct or unset {where}"
+        if "," in os.environ.get(where, "") and where in _LISTS:
+            what += ", whose values are separated by spaces"
     if hint.startswith("tinygate verify "):
         return f"{what}; a flag wins over it: {hint}"
     return f"{what}; {hint}" if hint else what

@@ -109,7 +109,7 @@ def suite(name: str) -> tuple[Shape, ...]:
     if name not in SUITES:
         raise UnknownNameError(
             f"unknown suite {name!r}; the suites are {', '.join(SUITES)}",
-            "tinygate verify --suite smoke",
+            "tinygate verify --suite smoke --suite ragged",
         )
     return SUITES[name]
 
