@@ -1,4 +1,4 @@
-"""A bound on a piece of work: it ends it, leaves nothing behind, and is none off the main thread."""
+"""A bound on work: it ends it, leaves nothing behind, and is none off the main thread."""
 
 from __future__ import annotations
 
