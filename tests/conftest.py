@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from tinygate import engines, traits
-from tinygate.adapters import choose
+from tinygate.adapters import AdapterTraits, choose
 from tinygate.engines.base import Device
 from tinygate.errors import NoAdapterError
 from tinygate.harness import Harness
-from tinygate.results import AdapterTraits
 from tinygate.runner import Runner
 
 

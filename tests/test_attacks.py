@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tinygate.__main__ import run
-from tinygate.adapters import Limits
+from tinygate.adapters import AdapterTraits, Limits
 from tinygate.cases import Case
 from tinygate.harness import Harness
 from tinygate.kernels import grid
 from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
-from tinygate.results import AdapterTraits, Status
+from tinygate.results import Status
 from tinygate.shapes import Shape
 from tinygate.trial import run_case
 

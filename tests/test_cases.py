@@ -18,7 +18,7 @@ import pytest
 
 from tinygate import compare, gate, trial, verify
 from tinygate import harness as harness_module
-from tinygate.adapters import Limits
+from tinygate.adapters import AdapterTraits, Limits
 from tinygate.cases import Case
 from tinygate.draw import Weights
 from tinygate.engines.base import Device, Dispatch
@@ -35,11 +35,11 @@ from tinygate.harness import Harness
 from tinygate.kernels import grid
 from tinygate.messages import Opened
 from tinygate.paths import BUILTIN, FEATURES, REFERENCE, FastPath, registered, select, validate
-from tinygate.results import AdapterTraits, CaseResult, Status
+from tinygate.plan import Plan
+from tinygate.results import CaseResult, Status
 from tinygate.runner import Runner
 from tinygate.shapes import Shape
 from tinygate.supervisor import Supervisor
-from tinygate.verify import Plan
 
 STORAGE = BUILTIN[0]
 RIGHT = faults.right("right_f32").path

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tinygate import blocks, compare
 from tinygate.compare import Region
 from tinygate.formats import FORMATS
+from tinygate.metrics import Metrics
 from tinygate.precision import Limit, Norm
-from tinygate.results import Metrics
 
 F32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]

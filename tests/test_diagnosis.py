@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from tinygate import diagnosis
+from tinygate.adapters import AdapterTraits
 from tinygate.cases import Case
 from tinygate.families import FAMILIES
 from tinygate.harness import Harness
 from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
 from tinygate.precision import conformance_limit
-from tinygate.results import AdapterTraits, CaseResult, Status
+from tinygate.results import CaseResult, Status
 from tinygate.shapes import SUITES, Shape
 from tinygate.trial import run_case
 

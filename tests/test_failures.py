@@ -17,8 +17,9 @@ from tinygate.cases import Case
 from tinygate.compare import Packing, Region
 from tinygate.facts import Facts, Sample
 from tinygate.gate import MEAN_REL_LIMIT
+from tinygate.metrics import Metrics
 from tinygate.precision import conformance_limit
-from tinygate.results import CaseResult, Check, Failure, Metrics, Status
+from tinygate.results import CaseResult, Check, Failure, Status
 from tinygate.shapes import Shape
 
 M, K, N = 5, 7, 6

@@ -10,11 +10,12 @@ import faults
 import pytest
 from faults import CHECKS, Fault, HeaderError, Right
 
+from tinygate.adapters import AdapterTraits
 from tinygate.cases import Case
 from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
 from tinygate.paths import FastPath
-from tinygate.results import AdapterTraits, CaseResult, Status
+from tinygate.results import CaseResult, Status
 from tinygate.shapes import SUITES, Shape
 from tinygate.trial import run_case
 
@@ -57,7 +58,7 @@ class Gate:
         self.run = cache(self._run)
 
     def _run(self, path: FastPath, shape: Shape, family: str) -> CaseResult:
-        if missing := path.missing(self._harness.device.info.features):
+        if missing := path.lacks(self._harness.device.info):
             pytest.skip(missing)
         return run_case(self._harness, self.traits, Case(path, shape, family, DEFAULT_SEED))
 

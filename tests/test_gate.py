@@ -17,8 +17,9 @@ from tinygate.compare import Deviation, Packing, Region
 from tinygate.digits import exponential, percent
 from tinygate.formats import FORMATS
 from tinygate.gate import case_line, decide
+from tinygate.metrics import Metrics
 from tinygate.precision import Limit
-from tinygate.results import ACTIVATING_FAMILIES, CaseResult, Check, Metrics, PathResult, Status
+from tinygate.results import ACTIVATING_FAMILIES, CaseResult, Check, PathResult, Status
 from tinygate.verdicts import judge_path
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR

@@ -22,9 +22,9 @@ from tinygate.errors import DeviceError, PackingRefusedError, ShapeError, Tinyga
 from tinygate.formats import F32
 from tinygate.ops import GATE_SHAPE, GpuOps, neighbour
 from tinygate.paths import BUILTIN, FastPath
+from tinygate.plan import Plan
 from tinygate.results import PathResult, Report, Status
 from tinygate.shapes import Shape
-from tinygate.verify import Plan
 
 STORAGE = BUILTIN[0]
 Verify = Callable[[Plan], Report]
@@ -196,7 +196,7 @@ def test_the_gate_runs_where_its_device_is(create: Callable[..., GpuOps], held: 
     ops = create()
     settle(ops.f16_ready)
     (plan,) = held.plans
-    assert plan.engine == ops.adapter.engine
+    assert plan.engines == (ops.adapter.engine,)
     assert plan.adapter == str(ops.adapter.index)
     assert plan.paths == (STORAGE,)
 
@@ -224,9 +224,12 @@ def test_a_verdict_of_another_adapter_is_void(
 ) -> None:
     def elsewhere(plan: Plan) -> Report:
         report = REAL(plan)
-        assert report.adapter is not None
+        assert report.platforms[0].adapter is not None
         assert report.paths[0].active
-        return replace(report, adapter=replace(report.adapter, driver="another"))
+        (here,) = report.platforms
+        assert here.adapter is not None
+        there = replace(here, adapter=replace(here.adapter, driver="another"))
+        return replace(report, platforms=(there,))
 
     monkeypatch.setattr(verify, "run", elsewhere)
     ops = create()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tinygate.adapters import AdapterInfo, Limits, MatrixConfiguration
 from tinygate.errors import ConfigError, UnknownNameError
 from tinygate.paths import (
     BUILTIN,
@@ -157,12 +158,48 @@ def test_a_misfit_names_the_axis(multiple_of: tuple[int, int, int], says: str | 
     assert replace(PATH, multiple_of=multiple_of).misfit(Shape(3, 5, 7)) == says
 
 
+def adapter(*features: str) -> AdapterInfo:
+    """An adapter of the native engine with those features."""
+    limits = Limits(1 << 31, 1 << 30, 65535, 1024, 32768, 256)
+    return AdapterInfo("native", "0", 0, "a", "CPU", "Vulkan", "d", tuple(features), limits)
+
+
 def test_what_is_missing() -> None:
     path = replace(PATH, requires=("shader-f16", "subgroups"))
-    assert path.missing(("subgroups", "shader-f16", "other")) == ""
-    assert path.missing(("subgroups",)) == "adapter lacks shader-f16"
-    assert path.missing(()) == "adapter lacks shader-f16, subgroups"
-    assert PATH.missing(()) == ""
+    assert path.lacks(adapter("subgroups", "shader-f16", "other")) == ""
+    assert path.lacks(adapter("subgroups")) == "adapter lacks shader-f16"
+    assert path.lacks(adapter()) == "adapter lacks shader-f16, subgroups"
+    assert PATH.lacks(adapter()) == ""
+    assert replace(path, engines=("dawn",)).lacks(adapter()) == "made for dawn, not for native"
+
+
+def test_what_is_listed_and_cannot_be_used_has_its_reason() -> None:
+    path = replace(PATH, requires=("subgroup-matrix", "shader-f16"))
+    found = replace(adapter("shader-f16"), unavailable=(("subgroup-matrix", "listed, but no use"),))
+    assert path.lacks(found) == "subgroup-matrix is listed, but no use"
+    assert "adapter lacks shader-f16; sub" in path.lacks(replace(found, features=()))
+
+
+WIDE = MatrixConfiguration("f16", "f32", 16, 16, 16)
+NARROW = MatrixConfiguration("f16", "f32", 16, 8, 16)
+HALF = MatrixConfiguration("f16", "f16", 16, 16, 16)
+MATRIX = replace(PATH, name="coop", requires=("subgroup-matrix",), matrix=("f16", "f32"))
+
+
+def test_a_matrix_path_runs_on_every_configuration_the_adapter_lists() -> None:
+    found = replace(adapter("subgroup-matrix"), matrices=(HALF, NARROW, WIDE, WIDE))
+    first, second = MATRIX.on(found)
+    assert (first.name, first.matrix_sizes) == ("coop", (16, 16, 16))
+    assert (second.name, second.matrix_sizes) == ("coop-16x8x16", (16, 8, 16))
+    assert first.shape_class(Shape(64, 64, 64)) != second.shape_class(Shape(64, 64, 64))
+
+
+def test_an_adapter_without_a_configuration_for_it() -> None:
+    found = replace(adapter("subgroup-matrix"), matrices=(HALF,))
+    assert MATRIX.lacks(found) == "adapter has no subgroup matrix f16 -> f32"
+    assert MATRIX.on(found) == (MATRIX,)
+    assert MATRIX.on(adapter()) == (MATRIX,)
+    assert PATH.on(found) == (PATH,)
 
 
 def named(name: str, *, opt_in: bool = False) -> FastPath:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tinygate import compare, precision, predict
 from tinygate.formats import FORMATS
 from tinygate.inputs import generate
+from tinygate.metrics import Prediction
 from tinygate.paths import BUILTIN, REFERENCE, FastPath
-from tinygate.results import Prediction
 from tinygate.shapes import Shape
 
 F16_STORAGE = next(path for path in BUILTIN if path.name == "f16-storage")

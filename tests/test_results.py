@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tinygate.adapters import Platform
+from tinygate.metrics import Metrics
 from tinygate.results import (
     ACTIVATING_FAMILIES,
     CaseResult,
     Check,
-    Metrics,
     PathResult,
     Report,
     Status,
@@ -35,9 +36,7 @@ def report(*statuses: Status, required: tuple[str, ...] = (), interrupted: bool 
     paths = tuple(path(name, status) for name, status in zip("abcdef", statuses, strict=False))
     return Report(
         version="1",
-        engine="native",
-        adapter=None,
-        traits=None,
+        platforms=(Platform("", None, None),),
         seed=1,
         shapes=(),
         families=(),

@@ -10,16 +10,18 @@ from typing import cast
 import pytest
 
 from tinygate import __version__
-from tinygate.adapters import AdapterInfo, Limits
+from tinygate.adapters import AdapterInfo, AdapterTraits, Limits
 from tinygate.cases import Case
 from tinygate.errors import CannotVerifyError, NoAdapterError
 from tinygate.families import parse_families
 from tinygate.messages import Opened
+from tinygate.metrics import Metrics
 from tinygate.paths import BUILTIN, FastPath
-from tinygate.results import AdapterTraits, CaseResult, Metrics, PathResult, Report, Status
+from tinygate.plan import Plan
+from tinygate.results import CaseResult, PathResult, Report, Status
 from tinygate.shapes import Shape
 from tinygate.supervisor import Supervisor
-from tinygate.verify import Plan, blank, run
+from tinygate.verify import blank, run
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 PATH = BUILTIN[0]
@@ -163,8 +165,8 @@ def test_a_run_that_passes() -> None:
     report = verified(PLAN, worker, log)
     assert report.exit_code == 0
     assert report.status_line == "f16-storage matmul active"
-    assert report.adapter == worker.info
-    assert report.traits == AdapterTraits(subgroup_size=8)
+    assert report.platforms[0].adapter == worker.info
+    assert report.platforms[0].traits == AdapterTraits(subgroup_size=8)
     assert report.notes == ("llvmpipe is a CPU adapter: its verdicts say nothing about a GPU",)
     assert worker.asked == [f"f16-storage/64x128x128/{family}" for family in FOUR]
     assert worker.closed == 1
@@ -321,7 +323,7 @@ def test_the_command_that_replays_a_case() -> None:
         ({"repeat": 20}, ["--repeat", "20"]),
         ({"adapter": "0"}, ["--adapter", "0"]),
         ({"adapter": "Big GPU (x)'s; rm"}, ["--adapter", "Big GPU (x)'s; rm"]),
-        ({"engine": "dawn"}, ["--engine", "dawn"]),
+        ({"engines": ("dawn",)}, ["--engine", "dawn"]),
         ({"shapes": (replace(TILE, name="mlp"),)}, ["--shape", "64x128x128:mlp"]),
     ],
 )

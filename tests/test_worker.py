@@ -22,10 +22,11 @@ from tinygate.errors import DeviceError, ShaderError
 from tinygate.families import DEFAULT_SEED
 from tinygate.messages import Open, Opened
 from tinygate.paths import BUILTIN, FastPath
+from tinygate.plan import Plan
 from tinygate.results import CaseResult, PathResult, Status
 from tinygate.shapes import Shape
 from tinygate.supervisor import Supervisor
-from tinygate.verify import Plan, Silent
+from tinygate.verify import Silent
 from tinygate.worker import Session
 
 STORAGE = BUILTIN[0]

@@ -24,11 +24,32 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class MatrixConfiguration:
+    """One shape that subgroup matrices can have: [M,K] x [K,N] of `component` summed up in
+    `result`, both types of WGSL."""
+
+    component: str
+    result: str
+    M: int
+    N: int
+    K: int
+
+    @property
+    def sizes(self) -> str:
+        """`16x8x16`: M, N and K in the order in which drivers name them."""
+        return f"{self.M}x{self.N}x{self.K}"
+
+
+@dataclass(frozen=True)
 class AdapterInfo:
     """One adapter of one engine, as the engine describes it.
 
     `features` are tinygate's own names (paths.FEATURES). Subgroup sizes are the advertised range,
     None where the engine does not say.
+
+    unavailable      features that are there in some way and cannot be used, each with the reason
+    matrices         the shapes of subgroup matrices
+    toggles          what the engine was told to switch on for the whole process
     """
 
     engine: str
@@ -42,11 +63,39 @@ class AdapterInfo:
     limits: Limits
     subgroup_min: int | None = None
     subgroup_max: int | None = None
+    unavailable: tuple[tuple[str, str], ...] = ()
+    matrices: tuple[MatrixConfiguration, ...] = ()
+    toggles: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
         """One line for lists: index, name, kind, backend."""
         return f"{self.index}: {self.name} ({self.kind}, {self.backend})"
+
+
+@dataclass(frozen=True)
+class AdapterTraits:
+    """What probes measured on an open device.
+
+    subgroup_size        lanes that really ran together; None where the adapter has no subgroups
+    f32_round_to_nearest whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
+    f16_round_to_nearest whether pack2x16float rounds to nearest (WGSL allows either neighbour)
+    f16_subnormals       whether pack2x16float and unpack2x16float keep f16 subnormals
+    """
+
+    subgroup_size: int | None = None
+    f32_round_to_nearest: bool = True
+    f16_round_to_nearest: bool = True
+    f16_subnormals: bool = True
+
+
+@dataclass(frozen=True)
+class Platform:
+    """One engine on one adapter, with what probes measured there; no adapter where none opened."""
+
+    engine: str
+    adapter: AdapterInfo | None
+    traits: AdapterTraits | None
 
 
 # A discrete GPU before an integrated one before whatever else before a CPU.

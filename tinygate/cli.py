@@ -17,8 +17,8 @@ from tinygate.errors import UsageError
 from tinygate.tomlfile import shown
 
 if TYPE_CHECKING:
+    from tinygate.plan import Plan
     from tinygate.registry import Registry
-    from tinygate.verify import Plan
 
 _PATIENCE = 2.0  # seconds for a regular expression over all case ids
 
@@ -150,7 +150,7 @@ def verify(
     Example: tinygate verify --shape 64x128x128 --export-json report.json
     """
     from tinygate import families, session, shapes
-    from tinygate.verify import Plan
+    from tinygate.plan import Plan
 
     if verbose and quiet:
         raise UsageError("-v and -q exclude each other", "tinygate verify -v")
@@ -165,7 +165,7 @@ def verify(
         seed=seed,
         repeat=repeat,
         timeout=timeout,
-        engine=origins.read(context, "engine", _one_engine, engine),
+        engines=origins.read(context, "engine", _engines, engine),
         adapter=adapter,
         keep=origins.read(context, "keep", _regex, keep),
         required=tuple(path.name for path in required),
@@ -214,7 +214,7 @@ def replay(
     from pathlib import Path
 
     from tinygate import replay, session
-    from tinygate.verify import Plan
+    from tinygate.plan import Plan
 
     saved = replay.load(Path(file))
     registry = _registry(no_plugins, replay.manifests(saved, path or ()))
@@ -227,7 +227,7 @@ def replay(
             seed=saved.seed,
             repeat=max(2, saved.repeat),
             timeout=timeout,
-            engine=origins.read(context, "engine", _one_engine, engine),
+            engines=(origins.read(context, "engine", _one_engine, engine),),
             adapter=adapter,
             save_failures=folder,
         )
@@ -258,12 +258,19 @@ def _folder(name: str | None) -> str:
     return writable(name) if name else ""
 
 
-def _one_engine(names: list[str] | None) -> str:
-    """The engine to use; one at a time for now."""
+def _engines(names: list[str] | None) -> tuple[str, ...]:
+    """The engines to use, each installed."""
     from tinygate import engines
 
-    checked = list(dict.fromkeys(engines.check(name) for name in names or ()))
-    return checked[0] if checked else engines.DEFAULT_ENGINE
+    return tuple(dict.fromkeys(map(engines.check, names or [engines.DEFAULT_ENGINE])))
+
+
+def _one_engine(names: list[str] | None) -> str:
+    """The engine to use where there can be only one."""
+    one, *others = _engines(names)
+    if others:
+        raise UsageError("--engine: one engine at a time here", f"--engine {one}")
+    return one
 
 
 def _regex(text: str | None) -> str | None:

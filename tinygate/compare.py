@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tinygate.blocks import blocks, magnitude, product
 from tinygate.engines.base import Words
 from tinygate.formats import F32, StorageFormat, Values
+from tinygate.metrics import Metrics
 from tinygate.precision import Limit
-from tinygate.results import Metrics
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]

@@ -10,14 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinygate.digits import exponential, percent
+from tinygate.metrics import Metrics
 from tinygate.precision import F16_MIN_NORMAL, Limit
-from tinygate.results import (
-    CaseResult,
-    Check,
-    Metrics,
-    Status,
-    worst,
-)
+from tinygate.results import CaseResult, Check, Status, worst
 
 if TYPE_CHECKING:  # compare brings numpy, which the command line does without
     from tinygate.compare import Deviation, Packing, Region

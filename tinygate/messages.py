@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinygate.adapters import AdapterInfo
-from tinygate.results import AdapterTraits
+from tinygate.adapters import AdapterInfo, AdapterTraits
 
 
 @dataclass(frozen=True)
 class ListAdapters:
-    """Ask for every adapter of an engine. Answer: Adapters."""
+    """Ask for every adapter of an engine, started for those features. Answer: Adapters."""
 
     engine: str
+    features: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from tinygate.formats import FORMATS
 from tinygate.harness import as_words
 from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath, registered
+from tinygate.plan import Plan
 from tinygate.results import PathResult, Status
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
 from tinygate.shapes import Shape
@@ -227,12 +228,12 @@ class GpuOps:
             future.set_result(result)
 
     def _gate(self, path: FastPath, shape: Shape) -> PathResult:
-        plan = verify.Plan(
+        plan = Plan(
             paths=(path,),
             shapes=(shape, neighbour(path, shape)),
             seed=self._seed,
             timeout=self._timeout,
-            engine=self.adapter.engine,
+            engines=(self.adapter.engine,),
             adapter=str(self.adapter.index),
         )
         try:
@@ -244,7 +245,7 @@ class GpuOps:
         (result,) = report.paths
         for line in [*(case.line for case in result.cases), result.line]:
             log.info("%s", line)
-        if report.adapter != self.adapter:
+        if report.platforms[0].adapter != self.adapter:
             # A verdict belongs to the adapter it was made on.
             return _unverified(path, "the gate ran on another adapter")
         return result

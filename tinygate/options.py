@@ -66,7 +66,7 @@ Engine = Annotated[
         envvar="TINYGATE_ENGINE",
         show_envvar=False,
         metavar="NAME",
-        help="WebGPU engine: native.",
+        help="WebGPU engine, native or dawn; `verify` takes several.",
     ),
 ]
 Adapter = Annotated[

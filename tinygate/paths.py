@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from tinygate.adapters import AdapterInfo, MatrixConfiguration
 from tinygate.errors import ConfigError, UnknownNameError
 from tinygate.interface import (
     BUILT_IN_LAYOUT,
@@ -26,7 +27,7 @@ from tinygate.interface import Entry as Entry
 from tinygate.shapes import Shape
 
 # Optional adapter features, by tinygate's own names; each engine maps them to its own.
-FEATURES = ("shader-f16", "subgroups", "timestamp-query")
+FEATURES = ("shader-f16", "subgroups", "subgroup-matrix", "timestamp-query")
 
 # How a storage format lays a matrix out in a buffer; wgsl/README.md has the words.
 FORMATS = ("f32", "f16-packed")
@@ -55,6 +56,10 @@ class FastPath:
     deterministic    two runs of the same input agree bit for bit
     opt_in           runs only when named
     multiple_of      (M, K, N) must be multiples of these, else SKIP
+    needs            a path that this one builds on: where that one failed, this one is SKIP
+    fallback         the path that runs in its place where it is not active
+    matrix           (component, result) of the subgroup matrices that the kernel is written for
+    matrix_sizes     (M, N, K) of the configuration it is compiled for; None until it is known
     why              what makes this path safe to try, in words
     engines          engines the kernel is written for; on another the path is SKIP
     layout, dims     bindings and uniform of the kernel, where they are not wgsl/README.md's
@@ -80,6 +85,10 @@ class FastPath:
     deterministic: bool = True
     opt_in: bool = False
     multiple_of: tuple[int, int, int] = (1, 1, 1)
+    needs: str = ""
+    fallback: str = "f32"
+    matrix: tuple[str, str] | None = None
+    matrix_sizes: tuple[int, int, int] | None = None
     source: str = "built in"
     engines: tuple[str, ...] = ENGINES
     layout: Layout = BUILT_IN_LAYOUT
@@ -102,7 +111,8 @@ class FastPath:
         """Entry point, with the constants it is compiled with, x K rounded up to a power of two: a
         verdict holds for its class only, and other constants are another kernel."""
         entry = self.entry(shape)
-        return f"{entry.name}{entry.named_constants(shape)}/K{shape.k_class}"
+        sizes = "x".join(map(str, self.matrix_sizes or ()))
+        return f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}/K{shape.k_class}"
 
     def misfit(self, shape: Shape) -> str | None:
         """Why this path can't run the shape by its own declaration, or None."""
@@ -113,13 +123,41 @@ class FastPath:
                 return f"{axis}={size} is not a multiple of {multiple} (multiple_of)"
         return None
 
-    def missing(self, features: Iterable[str], engine: str | None = None) -> str:
-        """What the path requires and this engine and these features lack, in words; empty where
+    def lacks(self, adapter: AdapterInfo) -> str:
+        """What the path requires and this adapter, by its engine, lacks, in words; empty where
         nothing."""
-        if engine is not None and engine not in self.engines:
-            return f"made for {', '.join(self.engines)}, not for {engine}"
-        lacking = [name for name in self.requires if name not in set(features)]
-        return f"adapter lacks {', '.join(lacking)}" if lacking else ""
+        if adapter.engine not in self.engines:
+            return f"made for {', '.join(self.engines)}, not for {adapter.engine}"
+        reasons = dict(adapter.unavailable)
+        lacking = [name for name in self.requires if name not in adapter.features]
+        told = [f"{name} is {reasons[name]}" for name in lacking if name in reasons]
+        untold = [name for name in lacking if name not in reasons]
+        if untold:
+            told.insert(0, f"adapter lacks {', '.join(untold)}")
+        if not told and self.matrix and not self.configurations(adapter):
+            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix)}"]
+        return "; ".join(told)
+
+    def configurations(self, adapter: AdapterInfo) -> tuple[MatrixConfiguration, ...]:
+        """The subgroup matrices the kernel can use there, the largest first."""
+        found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix]
+        return tuple(sorted(dict.fromkeys(found), key=lambda m: -m.M * m.N * m.K))
+
+    def on(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
+        """The path as it runs there: itself, or compiled for every matrix the adapter lists, the
+        largest under the path's own name."""
+        found = self.configurations(adapter) if self.matrix else ()
+        if not found or self.lacks(adapter):
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                name=f"{self.name}-{one.sizes}" if i else self.name,
+                pill=f"{self.pill} {one.sizes}" if i else self.pill,
+                matrix_sizes=(one.M, one.N, one.K),
+            )
+            for i, one in enumerate(found)
+        )
 
     def kernel_file(self) -> Path:
         """Where the kernel's WGSL is."""

@@ -21,9 +21,9 @@ import numpy as np
 
 from tinygate.blocks import F64, blocks, product
 from tinygate.formats import F32, FORMATS, Values
+from tinygate.metrics import NMSE_WARNING, Prediction
 from tinygate.paths import FastPath
 from tinygate.precision import accumulated_nmse
-from tinygate.results import NMSE_WARNING, Prediction
 
 FEWEST_FOR_WARNING = 256
 

@@ -6,11 +6,10 @@ import json
 from dataclasses import asdict, dataclass
 
 from tinygate import adapters
-from tinygate.adapters import AdapterInfo, Limits
+from tinygate.adapters import AdapterInfo, AdapterTraits, Limits
 from tinygate.paths import FastPath
 from tinygate.report.clean import clean
 from tinygate.report.wording import subgroup
-from tinygate.results import AdapterTraits
 from tinygate.supervisor import DEFAULT_TIMEOUT, Supervisor
 
 SCHEMA_VERSION = 1
@@ -30,7 +29,7 @@ class Probe:
 
     def missing(self, path: FastPath) -> str:
         """What a path lacks here, in words."""
-        return path.missing(self.chosen.features, self.engine)
+        return path.lacks(self.chosen)
 
 
 def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
@@ -41,7 +40,8 @@ def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
         UnknownNameError: where none matches the query.
         DeviceError: where the driver fails.
     """
-    supervisor = Supervisor(engine, query, ("subgroups",), DEFAULT_TIMEOUT)
+    wanted = tuple(dict.fromkeys(["subgroups", *(f for path in paths for f in path.requires)]))
+    supervisor = Supervisor(engine, query, wanted, DEFAULT_TIMEOUT)
     try:
         found = supervisor.adapters().adapters
         chosen = adapters.choose(found, query)

@@ -10,16 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tinygate.adapters import AdapterInfo
+from tinygate.adapters import Platform
+from tinygate.metrics import NMSE_WARNING, Comparison, Metrics, Prediction
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # The families that must all have run and passed before a path may be active for a class.
 ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
-
-
-# An NMSE over this many times the prediction is warned about.
-NMSE_WARNING = 2.0
 
 
 class Status(StrEnum):
@@ -29,26 +26,6 @@ class Status(StrEnum):
     FAIL = "FAIL"
     SKIP = "SKIP"
     ERROR = "ERROR"
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """The seed's numbers: F against R, all float64. `count` elements, pooled products included.
-
-    nmse             sum (F-R)^2 / sum R^2; 0 where R is all zero
-    """
-
-    mean_ref: float
-    max_abs: float
-    mean_rel: float
-    max_rel: float
-    count: int
-    nmse: float = 0.0
-
-    @property
-    def max_abs_limit(self) -> float:
-        """1 % of mean |R|: the limit of max_abs and the floor of the relative error."""
-        return 0.01 * self.mean_ref
 
 
 @dataclass(frozen=True)
@@ -80,36 +57,6 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Prediction:
-    """What a path that does as it declares should show on these very inputs (predict.py)."""
-
-    nmse: float
-    mean_rel: float
-    max_abs: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One predicted number beside the measured one. `limit` is what the check allows: for the NMSE
-    twice the prediction, over which a path is warned about."""
-
-    name: str
-    predicted: float
-    measured: float
-    limit: float
-
-    @property
-    def ratio(self) -> float:
-        """Measured over predicted."""
-        return self.measured / self.predicted if self.predicted else float("inf")
-
-    @property
-    def margin(self) -> float:
-        """The share of the limit that is left."""
-        return 1 - self.measured / self.limit if self.limit else 0.0
-
-
-@dataclass(frozen=True)
 class Failure:
     """Where a matrix is wrong. Of several products the wrong elements are counted together.
 
@@ -133,7 +80,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One path x shape x family, judged.
+    """One path x shape x family on one engine, judged.
 
     exact            (wrong, total) for families compared exactly
     runs, failed     fresh dispatches made, and how many of them failed
@@ -141,6 +88,8 @@ class CaseResult:
     predicted        beside `metrics`, where the path declares enough to predict them
     failure          where C or B is wrong, on a FAIL that has a place
     warnings         what is not wrong, yet not as declared
+    digests          SHA-256 of the first run's outputs, of the path and of the reference, where
+                     there were any: what another engine's are compared with
     saved            the file that holds the operands and results of a failure
     line             the `[ops]` line a user reads
     replay           the command that runs exactly this case again
@@ -163,6 +112,8 @@ class CaseResult:
     predicted: Prediction | None = None
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
+    digests: tuple[str, str] = ("", "")
+    engine: str = ""
     saved: str = ""
     seconds: float | None = None
     line: str = ""
@@ -201,7 +152,8 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class PathResult:
-    """One path over all its cases: one verdict, and for which shape classes it is active.
+    """One path over all its cases on one engine: one verdict, and the shape classes it is active
+    for.
 
     missing          what the adapter lacks; empty where the path is detected
     state            "active", "rejected", "unavailable", "unverified", or a weaker word for a path
@@ -221,6 +173,7 @@ class PathResult:
     source_hash: str = ""
     cases: tuple[CaseResult, ...] = ()
     line: str = ""
+    engine: str = ""
 
     @property
     def detected(self) -> bool:
@@ -239,39 +192,32 @@ class PathResult:
 
 
 @dataclass(frozen=True)
-class AdapterTraits:
-    """What probes measured on an open device.
-
-    subgroup_size        lanes that really ran together; None where the adapter has no subgroups
-    f32_round_to_nearest whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
-    f16_round_to_nearest whether pack2x16float rounds to nearest (WGSL allows either neighbour)
-    f16_subnormals       whether pack2x16float and unpack2x16float keep f16 subnormals
-    """
-
-    subgroup_size: int | None = None
-    f32_round_to_nearest: bool = True
-    f16_round_to_nearest: bool = True
-    f16_subnormals: bool = True
-
-
-@dataclass(frozen=True)
 class Report:
-    """A whole run. `required` are the paths without whose PASS it is exit 3."""
+    """A whole run. `required` are the paths without whose PASS it is exit 3; `agreements` say
+    whether engines computed the same bits."""
 
     version: str
-    engine: str
-    adapter: AdapterInfo | None
-    traits: AdapterTraits | None
+    platforms: tuple[Platform, ...]
     seed: int
     shapes: tuple[str, ...]
     families: tuple[str, ...]
     paths: tuple[PathResult, ...]
     notes: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    agreements: tuple[str, ...] = ()
     interrupted: bool = False
     started: str = ""
     seconds: float | None = None
     schema_version: int = field(default=SCHEMA_VERSION)
+
+    @property
+    def several(self) -> bool:
+        """Whether engines have to be told apart."""
+        return len(self.platforms) > 1
+
+    def platform(self, engine: str) -> Platform:
+        """What a result of that engine belongs to."""
+        return next(one for one in self.platforms if one.engine == engine)
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -286,7 +232,10 @@ class Report:
     @property
     def status_line(self) -> str:
         """The seed's status bar: `f16-storage matmul active`, joined by ` · `."""
-        active = " · ".join(f"{path.path} matmul active" for path in self.active)
+        active = " · ".join(
+            f"{path.path} matmul active" + (f" on {path.engine}" if self.several else "")
+            for path in self.active
+        )
         return active or "no fast path active: everything runs f32"
 
     @property
@@ -299,8 +248,9 @@ class Report:
             return 1
         if Status.ERROR in statuses or Status.PASS not in statuses:
             return 3
-        passed = {path.path for path in self.paths if path.status is Status.PASS}
-        return 0 if passed >= set(self.required) else 3
+        passed = {(path.engine, path.path) for path in self.paths if path.status is Status.PASS}
+        wanted = {(one.engine, name) for one in self.platforms for name in self.required}
+        return 0 if passed >= wanted else 3
 
 
 def worst(statuses: Iterable[Status]) -> Status:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TextIO
 
 from tinygate import verify
+from tinygate.adapters import Platform
 from tinygate.cases import Case
 from tinygate.errors import TinygateError
 from tinygate.exports import Exports
 from tinygate.messages import Opened
+from tinygate.plan import Plan
 from tinygate.progress import Progress
 from tinygate.results import CaseResult, PathResult, Report
-from tinygate.supervisor import Supervisor
 from tinygate.terminal import Terminal
-from tinygate.verify import Plan
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def run(plan: Plan, view: View) -> Report:
     Raises:
         TinygateError: where nothing could be run at all; the exports then say so too.
     """
-    worker = Supervisor(plan.engine, plan.adapter, plan.features, plan.timeout)
+    worker = verify.supervisor(plan, plan.engines[0])
     worker.start()  # it opens the device while this process still imports its renderers
     try:
         from tinygate.report import FORMATS
@@ -88,8 +88,8 @@ class _Show:
         if self._text and self._view.verbosity >= 0:
             from tinygate import __version__
 
-            engine = opened.adapter.engine
-            self._write(self._console.header(__version__, engine, opened.adapter, opened.traits))
+            platform = Platform(opened.adapter.engine, opened.adapter, opened.traits)
+            self._write(self._console.header(__version__, platform))
         with self.progress.paused():
             sys.stderr.write(self._console.notes(notes))
 

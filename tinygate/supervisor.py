@@ -52,7 +52,7 @@ class Supervisor:
         """Every adapter of the engine."""
         worker = _Worker()
         try:
-            worker.send(ListAdapters(self._open.engine))
+            worker.send(ListAdapters(self._open.engine, self._open.features))
             return _expect(worker.receive(_OPENING_TIMEOUT), Adapters)
         finally:
             worker.kill()

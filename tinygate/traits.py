@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tinygate.adapters import AdapterTraits
 from tinygate.engines.base import Binding, Words
 from tinygate.errors import ShaderError
 from tinygate.kernels import pack_kernel
 from tinygate.paths import wgsl_file
-from tinygate.results import AdapterTraits
 from tinygate.runner import Runner
 
 _ULP = 2.0**-23  # of f32 at 1

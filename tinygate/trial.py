@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tinygate import compare, failures, gate, predict
+from tinygate.adapters import AdapterTraits
 from tinygate.arena import Arena
+from tinygate.batches import batches, rounds
 from tinygate.candidate import candidate
 from tinygate.cases import Case
 from tinygate.compare import Deviation
@@ -23,12 +25,9 @@ from tinygate.harness import Halves, Harness, Stored, as_words
 from tinygate.inputs import generate, pooled_products
 from tinygate.kernels import check_fits
 from tinygate.machine import check_memory
+from tinygate.metrics import Metrics, Prediction
 from tinygate.precision import Limit, conformance_limit, reference_limit
-from tinygate.results import AdapterTraits, CaseResult, Check, Metrics, Prediction, Status
-from tinygate.shapes import Shape
-
-# Small products share an arena up to this many bytes; a larger one has its own.
-_BATCH_BYTES = 16 << 20
+from tinygate.results import CaseResult, Check, Status
 
 
 class Trial:
@@ -54,6 +53,8 @@ class Trial:
         self.trust: Deviation | None = None
         self.predictor = predict.Predictor(case.path, case.shape.K)
         self.products = 0
+        # What another engine's bits are compared with: of the first run, and of the reference.
+        self.digests = (hashlib.sha256(), hashlib.sha256())
 
     def run(self) -> CaseResult:
         """Run every product of the case and judge it.
@@ -67,7 +68,7 @@ class Trial:
         check_fits(case.path, case.shape, self.harness.device.info.limits)
         check_memory(case.shape)
         self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
-        for batch in _batches(generate(case.family, case.shape, case.path, case.seed), case):
+        for batch in batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
             batch.clear()  # before the next is drawn, so that two never lie side by side
         return self._judge()
@@ -86,7 +87,7 @@ class Trial:
         plain = harness.weights(Bs)
         packed = FORMATS[case.path.b].name != "f32"
         stored: Stored | None = None
-        for As in _rounds(batch):
+        for As in rounds(batch):
             check_inputs("A", As)
             a = harness.activations(As)
             Rs: list[F32] = []
@@ -116,6 +117,7 @@ class Trial:
                     "the inputs overflow f32 on this adapter, or its f32 kernel is wrong",
                 )
             self.trust = compare.worse(self.trust, compare.deviation(R, A, B, limit))
+            self.digests[1].update(R.tobytes())
         self.predictor.add(As, Bs, Rs)
         self.references += Rs
 
@@ -180,6 +182,9 @@ class Trial:
                 facts.absorb(first[1])
                 continue
             out = c.read()
+            if first is None:
+                for row in out:
+                    self.digests[0].update(row[: c.payload])
             found = of_run(case, number, out, c, As, Bs, held, Rs, self.limit)
             facts.absorb(found)
             if first is None:
@@ -217,6 +222,10 @@ class Trial:
             checks=tuple(judged[worst]),
             runs=len(judged),
             failed=failed,
+            digests=(
+                self.digests[0].hexdigest() if self.products else "",
+                self.digests[1].hexdigest() if self.references else "",
+            ),
             pooled=pooled_products(shape) if self.family.activation else 1,
         )
         return failures.explain(result, case, facts, self.packing)
@@ -294,27 +303,3 @@ def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None)
         return ()
     text = predict.warning(case.path, metrics.nmse, predicted, case.shape.M * case.shape.N)
     return (text,) if text else ()
-
-
-def _batches(source: Iterator[Weights], case: Case) -> Iterator[list[Weights]]:
-    """Weights in groups small enough to share an arena. Only pooled products share one: the others
-    mean something each by itself."""
-    shape: Shape = case.shape
-    size = 4 * (shape.M * shape.K + shape.K * shape.N + shape.M * shape.N)
-    together = max(1, _BATCH_BYTES // size) if FAMILIES[case.family].activation else 1
-    while batch := list(itertools.islice(source, together)):
-        yield batch
-
-
-def _rounds(batch: list[Weights]) -> Iterator[list[F32]]:
-    """Activations to run at once: one per weights, or, of a single B's many, as many as fit."""
-    if len(batch) > 1:
-        for together in zip(*(weights.activations() for weights in batch), strict=True):
-            yield list(together)
-        return
-    source = batch[0].activations()
-    first = next(source)
-    yield [first]
-    size = max(1, _BATCH_BYTES // (4 * first.size + 4 * batch[0].B.shape[1] * first.shape[0]))
-    while more := list(itertools.islice(source, size)):
-        yield more

@@ -14,17 +14,20 @@ def judge_path(
     cases: Sequence[CaseResult],
     *,
     missing: str = "",
+    skip: str = "",
     source_hash: str = "",
     readable: bool = True,
 ) -> PathResult:
     """One verdict over a path's cases. It is active only for the classes where every activating
     family ran on every shape and passed; any FAIL or ERROR rejects it as a whole.
 
+    skip: why it was not run though the adapter has all it needs.
     readable: what it stores can be read back; a path of which that is not so is never active.
     """
-    if missing:
-        line = f"[ops] {path} gate verdict: SKIP — {missing}"
-        skipped = PathResult(path, pill, Status.SKIP, "unavailable", missing, missing)
+    if missing or skip:
+        why = missing or skip
+        line = f"[ops] {path} gate verdict: SKIP — {why}"
+        skipped = PathResult(path, pill, Status.SKIP, "unavailable", why, missing)
         return replace(skipped, source_hash=source_hash, line=line)
     status = worst(case.status for case in cases)
     deciding = _deciding(cases, status)

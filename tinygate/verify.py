@@ -1,57 +1,24 @@
-"""paths x shapes x families -> Report: plan the cases, have the worker run them, judge paths."""
+"""engines x paths x shapes x families -> Report: have workers run the cases, judge the paths."""
 
 from __future__ import annotations
 
-import re
-import shlex
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from tinygate import __version__, adapters, gate, verdicts
+from tinygate.adapters import Platform
+from tinygate.agreement import agreements
 from tinygate.cases import Case
-from tinygate.engines import DEFAULT_ENGINE
-from tinygate.errors import CannotVerifyError
-from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
+from tinygate.errors import CannotVerifyError, TinygateError
 from tinygate.messages import Opened
 from tinygate.paths import FastPath
+from tinygate.plan import Plan
 from tinygate.results import CaseResult, PathResult, Report, Status
-from tinygate.shapes import Shape
 from tinygate.sources import source_hash
-from tinygate.supervisor import DEFAULT_TIMEOUT, Supervisor
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to verify. `keep` is a regular expression over case ids; `save_failures` a folder."""
-
-    paths: tuple[FastPath, ...]
-    shapes: tuple[Shape, ...]
-    families: tuple[str, ...] = DEFAULT_FAMILIES
-    seed: int = DEFAULT_SEED
-    repeat: int = 2
-    timeout: float = DEFAULT_TIMEOUT
-    engine: str = DEFAULT_ENGINE
-    adapter: str | None = None
-    keep: str | None = None
-    required: tuple[str, ...] = ()
-    save_failures: str = ""
-
-    def cases(self, path: FastPath) -> list[Case]:
-        """The path's cases, in the order they run."""
-        every = [
-            Case(path, shape, family, self.seed, self.repeat, self.save_failures)
-            for shape in dict.fromkeys(self.shapes)
-            for family in self.families
-        ]
-        return [case for case in every if self.keep is None or re.search(self.keep, case.id)]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """What to switch on, where the adapter has it; subgroups so that their size is measured."""
-        return tuple(dict.fromkeys(["subgroups", *(f for p in self.paths for f in p.requires)]))
+from tinygate.supervisor import Supervisor
 
 
 class Listener(Protocol):
@@ -89,52 +56,59 @@ class Silent:
 def run(plan: Plan, listener: Listener | None = None, worker: Supervisor | None = None) -> Report:
     """Verify everything the plan names. Ctrl-C ends it early: what is left is ERROR "not run".
 
-    worker: one that was started already, to overlap its start with the caller's.
+    worker: one for the first engine that was started already, to overlap its start with the
+    caller's.
 
     Raises:
         TinygateError: where no device could be opened at all, or the plan holds no case.
     """
-    tell = listener or Silent()
-    supervisor = worker or Supervisor(plan.engine, plan.adapter, plan.features, plan.timeout)
     try:
-        return _Run(plan, tell, supervisor).report()
-    finally:
-        supervisor.close()
+        checked = _Run(plan, listener or Silent())
+    except CannotVerifyError:
+        if worker is not None:
+            worker.close()
+        raise
+    return checked.report(worker)
+
+
+def supervisor(plan: Plan, engine: str) -> Supervisor:
+    """A worker for one engine of the plan, not yet started."""
+    return Supervisor(engine, plan.adapter, plan.features, plan.timeout)
 
 
 def blank(plan: Plan) -> Report:
     """The report of a plan of which nothing has run: every case ERROR "not run"."""
-    paths = []
-    for path in plan.paths:
-        if cases := [case.blank() for case in plan.cases(path)]:
-            paths.append(
-                verdicts.judge_path(path.name, path.pill, cases, source_hash=source_hash(path))
-            )
     return Report(
         version=__version__,
-        engine=plan.engine,
-        adapter=None,
-        traits=None,
+        platforms=tuple(Platform(engine, None, None) for engine in plan.engines),
         seed=plan.seed,
         shapes=tuple(shape.label for shape in dict.fromkeys(plan.shapes)),
         families=plan.families,
-        paths=tuple(paths),
+        paths=tuple(path for engine in plan.engines for path in _unrun(plan, engine)),
         required=plan.required,
         started=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
+def _unrun(plan: Plan, engine: str, reason: str = "", hint: str = "") -> Iterator[PathResult]:
+    for path in plan.paths:
+        cases = [replace(case.blank(), engine=engine) for case in plan.cases(path)]
+        if reason:
+            cases = [replace(case, reason=reason, hint=hint) for case in cases]
+        if cases:
+            judged = verdicts.judge_path(path.name, path.pill, cases, source_hash=source_hash(path))
+            yield replace(judged, engine=engine)
+
+
 class _Run:
     """The state of one run."""
 
-    def __init__(self, plan: Plan, listener: Listener, worker: Supervisor) -> None:
+    def __init__(self, plan: Plan, listener: Listener) -> None:
         self.plan = plan
         self.listener = listener
-        self.worker = worker
         self.interrupted = False
         self.done = 0
-        self.cases = {path.name: plan.cases(path) for path in plan.paths}
-        self.total = sum(map(len, self.cases.values()))
+        self.total = len(plan.engines) * sum(len(plan.cases(path)) for path in plan.paths)
         if not self.total:
             raise CannotVerifyError(
                 f"nothing was verified: no case matches -k {plan.keep!r}"
@@ -143,73 +117,106 @@ class _Run:
                 "tinygate verify --list shows the cases",
             )
 
-    def report(self) -> Report:
+    def report(self, worker: Supervisor | None) -> Report:
         started = time.monotonic()
         outline = blank(self.plan)
-        opened = self.worker.open()
-        notes = adapters.notes(opened.adapters, opened.adapter)
-        self.listener.opened(opened, notes)
-        paths = tuple(self._path(path, opened) for path in self.plan.paths if self.cases[path.name])
+        platforms: list[Platform] = []
+        paths: list[PathResult] = []
+        notes: list[str] = []
+        for engine in self.plan.engines:
+            worker = worker or supervisor(self.plan, engine)
+            try:
+                opened = worker.open()
+                said = adapters.notes(opened.adapters, opened.adapter)
+                self.listener.opened(opened, said)
+                notes += said
+                platforms.append(Platform(engine, opened.adapter, opened.traits))
+                paths += _Engine(self, engine, opened, worker).paths()
+            except TinygateError as error:
+                # Where others are left to answer, one engine without a device is its own ERROR.
+                if len(self.plan.engines) == 1:
+                    raise
+                notes.append(f"{engine}: {error.message}")
+                platforms.append(Platform(engine, None, None))
+                paths += _unrun(self.plan, engine, error.message, error.hint)
+            finally:
+                worker.close()
+                worker = None
         return replace(
             outline,
-            adapter=opened.adapter,
-            traits=opened.traits,
-            paths=paths,
-            notes=notes,
+            platforms=tuple(platforms),
+            paths=tuple(paths),
+            notes=tuple(dict.fromkeys(notes)),
+            agreements=agreements(paths, platforms),
             interrupted=self.interrupted,
             seconds=time.monotonic() - started,
         )
 
-    def _path(self, path: FastPath, opened: Opened) -> PathResult:
-        missing = path.missing(opened.adapter.features, self.plan.engine)
-        results = [] if missing else [self._case(case) for case in self.cases[path.name]]
+
+class _Engine:
+    """One engine's part of a run."""
+
+    def __init__(self, run: _Run, engine: str, opened: Opened, worker: Supervisor) -> None:
+        self.run = run
+        self.plan = run.plan
+        self.engine = engine
+        self.opened = opened
+        self.worker = worker
+        self.judged: dict[str, PathResult] = {}
+
+    def paths(self) -> list[PathResult]:
+        """Every path's verdict, in the plan's order."""
+        for declared in self.plan.paths:
+            for path in declared.on(self.opened.adapter):
+                if cases := self.plan.cases(path):
+                    self.judged[path.name] = self._path(path, cases)
+        return list(self.judged.values())
+
+    def _path(self, path: FastPath, cases: list[Case]) -> PathResult:
+        missing = path.lacks(self.opened.adapter)
+        skip = "" if missing else self._failed_first(path)
+        results = [] if missing or skip else [self._case(case) for case in cases]
+        self.run.done += 0 if results else len(cases)
         judged = verdicts.judge_path(
             path.name,
             path.pill,
             results,
             missing=missing,
+            skip=skip,
             source_hash=source_hash(path),
             readable=path.readable,
         )
-        self.listener.judged(judged)
+        judged = replace(judged, engine=self.engine)
+        self.run.listener.judged(judged)
         return judged
 
+    def _failed_first(self, path: FastPath) -> str:
+        """Why the path need not run: another one that it builds on has failed here."""
+        other = self.judged.get(path.needs)
+        bad = other is not None and other.status in (Status.FAIL, Status.ERROR)
+        return f"{path.needs} failed first" if bad else ""
+
     def _case(self, case: Case) -> CaseResult:
+        run = self.run
         result = case.blank()
-        if not self.interrupted:
+        if not run.interrupted:
             began = time.monotonic()
             try:
-                self.listener.started(case, self.done, self.total)
+                run.listener.started(case, run.done, run.total)
                 result = self.worker.run(case)
             except KeyboardInterrupt:
-                self.interrupted = True
+                run.interrupted = True
                 result = replace(result, reason="not run: interrupted")
             result = replace(result, seconds=time.monotonic() - began)
         single = len(set(self.plan.shapes)) == 1
-        result = replace(result, replay=self._replay(case))
+        again = self.plan.replay(case, self.engine)
+        result = replace(result, engine=self.engine, replay=again)
         line = gate.case_line(result, suffix=not (single and case.family == "uniform"))
         result = replace(result, line=line)
-        self.done += 1
-        if not self.interrupted or result.status is not Status.ERROR:
+        run.done += 1
+        if not run.interrupted or result.status is not Status.ERROR:
             try:
-                self.listener.finished(result)
+                run.listener.finished(result)
             except KeyboardInterrupt:
-                self.interrupted = True
+                run.interrupted = True
         return result
-
-    def _replay(self, case: Case) -> str:
-        """The command that runs exactly this case again."""
-        words = [
-            "tinygate verify",
-            f"--shape {case.shape.label}",
-            f"--path {shlex.quote(case.path.argument)}",
-            f"--inputs {case.family}",
-            f"--seed {case.seed}",
-        ]
-        if case.repeat != 2:
-            words.append(f"--repeat {case.repeat}")
-        if self.plan.engine != DEFAULT_ENGINE:
-            words.append(f"--engine {self.plan.engine}")
-        if self.plan.adapter is not None:
-            words.append(f"--adapter {shlex.quote(self.plan.adapter)}")
-        return " ".join(words)

@@ -17,11 +17,10 @@ import sys
 import threading
 from typing import BinaryIO
 
-from tinygate.adapters import choose
+from tinygate.adapters import AdapterTraits, choose
 from tinygate.cases import Case
 from tinygate.errors import DeviceError, TinygateError
 from tinygate.messages import Adapters, ListAdapters, Open, Opened
-from tinygate.results import AdapterTraits
 
 
 class Session:
@@ -51,14 +50,17 @@ class Session:
     def _list(self, request: ListAdapters) -> Adapters:
         from tinygate import engines
 
-        return Adapters(tuple(engines.load(request.engine, every_backend=True).adapters()))
+        engine = engines.load(request.engine, every_backend=True, features=request.features)
+        return Adapters(tuple(engine.adapters()))
 
     def _open(self, request: Open) -> Opened:
         from tinygate import engines, traits
         from tinygate.harness import Harness
         from tinygate.runner import Runner
 
-        engine = engines.load(request.engine, every_backend=request.every_backend)
+        engine = engines.load(
+            request.engine, every_backend=request.every_backend, features=request.features
+        )
         adapters = engine.adapters()
         chosen = choose(adapters, request.adapter)
         features = [name for name in request.features if name in chosen.features]

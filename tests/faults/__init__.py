@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tinygate.adapters import AdapterTraits
 from tinygate.families import FAMILIES
 from tinygate.interface import Layout
 from tinygate.paths import FEATURES, Entry, FastPath, validate
-from tinygate.results import AdapterTraits
 from tinygate.shapes import Shape
 
 FOLDER = Path(__file__).parent

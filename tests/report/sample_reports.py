@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tinygate.adapters import AdapterInfo, Limits
-from tinygate.results import (
-    AdapterTraits,
-    CaseResult,
-    Check,
-    Metrics,
-    PathResult,
-    Report,
-    Status,
-    worst,
-)
+from tinygate.adapters import AdapterInfo, AdapterTraits, Limits, MatrixConfiguration, Platform
+from tinygate.metrics import Metrics
+from tinygate.results import CaseResult, Check, PathResult, Report, Status, worst
 
 # An escape sequence, an OSC title, markup, emoji, bidi override, CSI in 8 bits, a lone surrogate.
 HOSTILE = (
@@ -67,6 +59,8 @@ def case(
         reason=reason,
         metrics=Metrics(0.122, max_abs, 7.5e-4, 0.054, 8192) if ran else None,
         checks=checks if ran else (),
+        engine="native",
+        digests=("cd" * 32, "ef" * 32) if ran else ("", ""),
         runs=2 if ran else 0,
         failed=2 if status is Status.FAIL else 0,
         seconds=0.25,
@@ -91,17 +85,22 @@ def path(*cases: CaseResult, name: str = "f16-storage", missing: str = "") -> Pa
         active_classes=("matmul/K128",) if status is Status.PASS else (),
         source_hash="ab" * 32,
         cases=cases,
+        engine="native",
         line=f"[ops] {name} gate verdict: {status.value} — {missing or 'so it is'}",
     )
+
+
+def on(engine: str, judged: PathResult) -> PathResult:
+    """The same of another engine."""
+    cases = tuple(replace(one, engine=engine) for one in judged.cases)
+    return replace(judged, engine=engine, cases=cases)
 
 
 def report(*paths: PathResult) -> Report:
     """A run over paths."""
     return Report(
         version="0.1.0",
-        engine="native",
-        adapter=ADAPTER,
-        traits=AdapterTraits(subgroup_size=8),
+        platforms=(Platform("native", ADAPTER, AdapterTraits(subgroup_size=8)),),
         seed=12345,
         shapes=("64x128x128",),
         families=("uniform", "positive"),
@@ -117,6 +116,7 @@ def hostile() -> Report:
     bad = replace(
         case(Status.FAIL, reason=HOSTILE),
         path=HOSTILE,
+        engine=HOSTILE,
         shape_class=HOSTILE,
         hint=HOSTILE,
         line=f"[ops] {HOSTILE}",
@@ -124,16 +124,24 @@ def hostile() -> Report:
         checks=(Check(HOSTILE, Status.FAIL, HOSTILE, float("nan"), 0.0, HOSTILE),),
         metrics=Metrics(float("nan"), float("inf"), float("-inf"), 1e300, 1),
     )
-    judged = replace(path(bad), path=HOSTILE, pill=HOSTILE, state=HOSTILE, line=f"[ops] {HOSTILE}")
-    absent = replace(path(missing=HOSTILE), pill="x" * 400)
+    adapter = replace(ADAPTER, name=HOSTILE, driver="d" * 5000, backend=HOSTILE, toggles=(HOSTILE,))
+    judged = replace(
+        path(bad),
+        engine=HOSTILE,
+        path=HOSTILE,
+        pill=HOSTILE,
+        state=HOSTILE,
+        line=f"[ops] {HOSTILE}",
+    )
+    absent = replace(path(missing=HOSTILE), engine=HOSTILE, pill="x" * 400)
     return replace(
         report(judged, absent),
-        engine=HOSTILE,
+        agreements=(HOSTILE,),
         version=HOSTILE,
         started=HOSTILE,
         notes=(HOSTILE,),
         required=(HOSTILE,),
-        adapter=replace(ADAPTER, name=HOSTILE, driver="d" * 5000, backend=HOSTILE),
+        platforms=(Platform(HOSTILE, adapter, AdapterTraits(subgroup_size=8)),),
     )
 
 
@@ -154,7 +162,34 @@ INTERRUPTED = replace(
     ),
     interrupted=True,
 )
-EMPTY = replace(report(), adapter=None, traits=None, notes=(), started="", seconds=None)
+EMPTY = replace(
+    report(),
+    platforms=(Platform("native", None, None),),
+    notes=(),
+    started="",
+    seconds=None,
+)
+TWO = replace(
+    report(
+        path(case(), case(Status.FAIL, "positive", reason="max_abs over limit")),
+        on("dawn", path(case(), case(Status.ERROR, "positive", reason="device lost"))),
+        on("dawn", path(missing="shader-f16", name="f16-compute")),
+    ),
+    platforms=(
+        Platform("native", ADAPTER, AdapterTraits(subgroup_size=8)),
+        Platform(
+            "dawn",
+            replace(
+                ADAPTER,
+                engine="dawn",
+                toggles=("allow_unsafe_apis",),
+                matrices=(MatrixConfiguration("f16", "f32", 8, 8, 8),),
+            ),
+            AdapterTraits(subgroup_size=8),
+        ),
+    ),
+    agreements=("[ops] f16-storage: native and dawn agree bit for bit in 1 of 1 cases",),
+)
 BARE = report(replace(path(), status=Status.ERROR, reason="shader error: line 3"))
 REQUIRED = replace(
     report(path(case()), path(missing="shader-f16", name="f16-compute")),
@@ -163,6 +198,7 @@ REQUIRED = replace(
 
 ALL = {
     "passing": PASSING,
+    "two engines": TWO,
     "failing": FAILING,
     "erroring": ERRORING,
     "skipping": SKIPPING,

@@ -21,9 +21,10 @@ from sample_reports import (
     report,
 )
 
+from tinygate.adapters import AdapterTraits, Platform
 from tinygate.report import console
 from tinygate.report.wording import PILL_COLUMNS, gate, percent, state
-from tinygate.results import AdapterTraits, Report, Status
+from tinygate.results import Report, Status
 
 WIDTHS = [None, 20, 40, 64, 80, 100, 200]
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,7 +49,8 @@ def test_first_line_is_the_identity() -> None:
 )
 def test_subgroup(size: int | None, low: int | None, high: int | None, expected: str) -> None:
     adapter = replace(ADAPTER, subgroup_min=low, subgroup_max=high)
-    line = console.header("0", "native", adapter, AdapterTraits(subgroup_size=size))
+    platform = Platform("native", adapter, AdapterTraits(subgroup_size=size))
+    line = console.header("0", platform)
     assert line.endswith(f" · {expected}\n")
 
 
@@ -106,9 +108,13 @@ def test_a_pipe_gets_columns_that_line_up() -> None:
 
 def test_the_pieces_add_up_to_the_whole() -> None:
     for sample in ALL.values():
-        pieces = console.header(sample.version, sample.engine, sample.adapter, sample.traits)
+        pieces = "" if sample.several else console.header(sample.version, sample.platforms[0])
         pieces += console.notes(sample.notes)
+        engine = ""
         for one in sample.paths:
+            if sample.several and one.engine != engine:
+                engine = one.engine
+                pieces += console.header(sample.version, sample.platform(engine))
             pieces += "".join(map(console.case, one.cases)) + console.path(one)
         assert pieces + console.tail(sample) == console.render(sample)
 

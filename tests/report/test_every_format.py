@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_reports import ADAPTER, ALL, FAILING, PASSING, case, path, report
 
+from tinygate.adapters import Platform
 from tinygate.report import FORMATS
 from tinygate.report.clean import clean
 from tinygate.results import Report, Status
@@ -68,7 +69,8 @@ def test_clean_takes_escape_sequences_whole() -> None:
 def test_any_text_renders_in_every_format(name: str, reason: str, status: Status) -> None:
     adapter = replace(ADAPTER, name=name, driver=reason)
     one = case(status, reason=reason, path=name or "p")
-    sample = replace(report(path(one, name=name or "p")), adapter=adapter, notes=(reason,))
+    platforms = (Platform("native", adapter, None),)
+    sample = replace(report(path(one, name=name or "p")), platforms=platforms, notes=(reason,))
     for render in FORMATS.values():
         assert unsafe(render(sample)) <= {"\n"}
 

@@ -13,9 +13,10 @@ from sample_reports import PASSING, case, path, report
 
 from tinygate import failures
 from tinygate.compare import Region
+from tinygate.metrics import Prediction
 from tinygate.report import FORMATS, console, github, place
 from tinygate.report.wording import comparisons
-from tinygate.results import Failure, Prediction, Status
+from tinygate.results import Failure, Status
 
 
 def failure(bad: np.ndarray) -> Failure:

@@ -37,10 +37,14 @@ def one_line(label: str, text: str) -> str:
             words.append(found[1].strip())
         elif line.strip() and not _DRAWING.match(line):
             words.append(_HEAD.sub("", line).strip())
+    return f"{label}{place}: {shortened(words)}"
+
+
+def shortened(words: list[str]) -> str:
+    """What a compiler said, each thing once, and no longer than a person reads."""
     said: list[str] = []
     for word in words:  # a caret often repeats the headline, and the end repeats the note
         if word and not any(word in earlier for earlier in said):
             said.append(word)
     message = ": ".join(said) or "no reason given"
-    short = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
-    return f"{label}{place}: {short}"
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"

@@ -7,7 +7,7 @@ out, by rich on a terminal (`width` columns) and in plain aligned columns in a p
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.box import SIMPLE
 from rich.cells import cell_len
@@ -15,20 +15,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tinygate.adapters import AdapterInfo
+from tinygate.adapters import Platform
 from tinygate.report import place
 from tinygate.report.clean import clean
 from tinygate.report.wording import (
     MAX_PROBLEMS,
-    PILL_COLUMNS,
     PillRow,
     check_words,
     comparisons,
     identity,
+    pill_columns,
     pill_rows,
     problems,
 )
-from tinygate.results import AdapterTraits, CaseResult, PathResult, Report, Status
+from tinygate.results import CaseResult, PathResult, Report, Status
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
 
@@ -45,11 +45,9 @@ _STYLE = {
 }
 
 
-def header(
-    version: str, engine: str, adapter: AdapterInfo | None, traits: AdapterTraits | None
-) -> str:
+def header(version: str, platform: Platform) -> str:
     """The first line: tinygate's version and what it runs on."""
-    return f"tinygate {clean(version)} · {identity(engine, adapter, traits)}\n"
+    return f"tinygate {clean(version)} · {identity(platform)}\n"
 
 
 def notes(texts: Iterable[str]) -> str:
@@ -77,14 +75,15 @@ def path(result: PathResult) -> str:
 
 
 def pills(report: Report, *, color: bool = False, width: int | None = None) -> str:
-    """The pill table: one row per path. Text is wrapped on a terminal and never cut."""
+    """The pill table: one row per path and engine. Text is wrapped on a terminal and never cut."""
     rows = pill_rows(report)
     if not rows:
         return ""
+    names = pill_columns(report)
     if width is None:
-        return _columns(rows, color)
-    widths = _fit(rows, width)
-    return _stacked(rows, color) if widths is None else _table(rows, color, widths)
+        return _columns(names, rows, color)
+    widths = _fit(names, rows, width)
+    return _stacked(names, rows, color) if widths is None else _table(names, rows, color, widths)
 
 
 def status(report: Report) -> str:
@@ -119,8 +118,9 @@ def failures(report: Report, *, color: bool = False, width: int | None = None) -
 def tail(
     report: Report, *, color: bool = False, width: int | None = None, verbosity: int = NORMAL
 ) -> str:
-    """What follows the last path: pill table, status line, failures."""
+    """What follows the last path: whether engines agree, pill table, status line, failures."""
     parts = (
+        "".join(f"{clean(line)}\n" for line in report.agreements) if verbosity > QUIET else "",
         pills(report, color=color, width=width),
         status(report) if verbosity > QUIET else "",
         failures(report, color=color, width=width),
@@ -134,9 +134,14 @@ def render(
     """The whole report. `width` None is a pipe; a number is a terminal of that many columns."""
     parts = []
     if verbosity > QUIET:
-        parts.append(header(report.version, report.engine, report.adapter, report.traits))
+        if not report.several:
+            parts.append(header(report.version, report.platforms[0]))
         parts.append(notes(report.notes))
+    engine = ""
     for result in report.paths:
+        if report.several and result.engine != engine and verbosity > QUIET:
+            engine = result.engine
+            parts.append(header(report.version, report.platform(engine)))
         parts += [case(one, color=color, verbosity=verbosity) for one in result.cases]
         parts.append(path(result))
     parts.append(tail(report, color=color, width=width, verbosity=verbosity))
@@ -153,9 +158,9 @@ def _word(verdict: Status, color: bool) -> str:
     return f"\x1b[{_SGR[verdict]}m{verdict.value}\x1b[0m" if color else verdict.value
 
 
-def _columns(rows: list[PillRow], color: bool) -> str:
+def _columns(names: Sequence[str], rows: list[PillRow], color: bool) -> str:
     """Aligned columns without borders, two spaces apart, so that grep and awk can read them."""
-    table = [PILL_COLUMNS, *(row.cells for row in rows)]
+    table = [names, *(row.cells for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     lines = []
     for cells, row in zip(table, [None, *rows], strict=True):
@@ -164,49 +169,52 @@ def _columns(rows: list[PillRow], color: bool) -> str:
         ]
         line = "  ".join(padded).rstrip()
         if color and row is not None:
-            start = len("  ".join(padded[:3])) + 2
+            start = len("  ".join(padded[: names.index("gate")])) + 2
             word = row.status.value
             line = line[:start] + _word(row.status, color) + line[start + len(word) :]
         lines.append(line)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _stacked(rows: list[PillRow], color: bool) -> str:
-    """One line per field, for a terminal too narrow for six columns."""
+def _stacked(names: Sequence[str], rows: list[PillRow], color: bool) -> str:
+    """One line per field, for a terminal too narrow for all columns."""
     lines = []
     for row in rows:
-        gate = _word(row.status, color) + row.gate[len(row.status.value) :]
         lines.append(row.pill)
-        fields = (row.path, row.detected, gate, row.speed_up, row.state)
-        names = PILL_COLUMNS[1:]
-        lines += [f"  {name:9} {value}" for name, value in zip(names, fields, strict=True)]
+        for name, value in zip(names[1:], row.cells[1:], strict=True):
+            if name == "gate":
+                value = _word(row.status, color) + value[len(row.status.value) :]
+            lines.append(f"  {name:9} {value}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _fit(rows: list[PillRow], width: int) -> list[int] | None:
-    """A width per column, or None where six columns do not fit next to each other.
+def _fit(names: Sequence[str], rows: list[PillRow], width: int) -> list[int] | None:
+    """A width per column, or None where the columns do not fit next to each other.
 
     Names stay whole; a pill may break between words, and gate and state share what is left.
     """
-    columns = list(zip(PILL_COLUMNS, *(row.cells for row in rows), strict=True))
-    full = [max(map(cell_len, column)) for column in columns]
+    columns = list(zip(names, *(row.cells for row in rows), strict=True))
+    full = dict(zip(names, (max(map(cell_len, column)) for column in columns), strict=True))
     gaps = 2 * (len(full) - 1)
-    for pill in (full[0], max(cell_len(word) for text in columns[0] for word in text.split())):
-        room = width - gaps - pill - sum(full[i] for i in (1, 2, 4))
-        if room >= min(_ROOM, full[3] + full[5]):
-            gate = min(full[3], max(room * 2 // 5, room - full[5]))
-            return [pill, full[1], full[2], gate, full[4], min(full[5], room - gate)]
+    whole = sum(wide for name, wide in full.items() if name not in ("pill", "gate", "state"))
+    longest = max(cell_len(word) for text in columns[0] for word in text.split())
+    for pill in (full["pill"], longest):
+        room = width - gaps - pill - whole
+        if room >= min(_ROOM, full["gate"] + full["state"]):
+            gate = min(full["gate"], max(room * 2 // 5, room - full["state"]))
+            given = {"pill": pill, "gate": gate, "state": min(full["state"], room - gate)}
+            return [given.get(name, wide) for name, wide in full.items()]
     return None
 
 
-def _table(rows: list[PillRow], color: bool, widths: list[int]) -> str:
+def _table(names: Sequence[str], rows: list[PillRow], color: bool, widths: list[int]) -> str:
     """rich's table. Cells are Text, so that nothing in them is read as markup or an emoji code."""
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for name, wide in zip(PILL_COLUMNS, widths, strict=True):
+    for name, wide in zip(names, widths, strict=True):
         table.add_column(name, overflow="fold", width=wide)
     for row in rows:
         cells = [Text(cell) for cell in row.cells]
-        cells[PILL_COLUMNS.index("gate")].stylize(_STYLE[row.status], 0, len(row.status.value))
+        cells[names.index("gate")].stylize(_STYLE[row.status], 0, len(row.status.value))
         table.add_row(*cells)
     out = io.StringIO()
     # An empty environment: colour and width are the caller's decision, not this module's.

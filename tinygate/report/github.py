@@ -15,11 +15,11 @@ from tinygate.results import Report
 
 def render(report: Report) -> str:
     """`[ops]` lines as they are, a warning per note, an error per failure, the status line."""
-    on = identity(report.engine, report.adapter, report.traits)
-    lines = [inert(f"tinygate {report.version} · {on}")]
+    lines = [inert(f"tinygate {report.version} · {identity(one)}") for one in report.platforms]
     for path in report.paths:
         lines += [inert(case.line) for case in path.cases if case.line]
         lines += [inert(path.line)] * bool(path.line)
+    lines += map(inert, report.agreements)
     lines += [command("warning", "tinygate", note) for note in report.notes]
     lines += [command("warning", f"tinygate: {where}", text) for where, text in warnings(report)]
     for problem in problems(report):

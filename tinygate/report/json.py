@@ -10,17 +10,10 @@ import json
 import math
 from typing import Any
 
-from tinygate.adapters import AdapterInfo
+from tinygate.adapters import AdapterInfo, AdapterTraits, Platform
+from tinygate.metrics import Metrics
 from tinygate.report.clean import clean
-from tinygate.results import (
-    AdapterTraits,
-    CaseResult,
-    Check,
-    Failure,
-    Metrics,
-    PathResult,
-    Report,
-)
+from tinygate.results import CaseResult, Check, Failure, PathResult, Report
 
 Object = dict[str, Any]
 
@@ -35,9 +28,7 @@ def document(report: Report) -> Object:
     return {
         "schema_version": report.schema_version,
         "tinygate": clean(report.version),
-        "engine": _engine(report),
-        "adapter": _adapter(report.adapter),
-        "traits": _traits(report.traits),
+        "platforms": [_platform(platform) for platform in report.platforms],
         "started": clean(report.started) or None,
         "seconds": number(report.seconds),
         "seed": report.seed,
@@ -45,6 +36,7 @@ def document(report: Report) -> Object:
         "families": _texts(report.families),
         "required": _texts(report.required),
         "notes": _texts(report.notes),
+        "agreements": _texts(report.agreements),
         "interrupted": report.interrupted,
         "exit_code": report.exit_code,
         "status_line": clean(report.status_line),
@@ -66,9 +58,17 @@ def _texts(values: tuple[str, ...]) -> list[str]:
     return [clean(value) for value in values]
 
 
-def _engine(report: Report) -> Object:
-    version = clean(report.adapter.engine_version) if report.adapter else None
-    return {"name": clean(report.engine), "version": version}
+def _platform(platform: Platform) -> Object:
+    return {
+        "engine": _engine(platform),
+        "adapter": _adapter(platform.adapter),
+        "traits": _traits(platform.traits),
+    }
+
+
+def _engine(platform: Platform) -> Object:
+    version = clean(platform.adapter.engine_version) if platform.adapter else None
+    return {"name": clean(platform.engine), "version": version}
 
 
 def _adapter(adapter: AdapterInfo | None) -> Object | None:
@@ -84,6 +84,11 @@ def _adapter(adapter: AdapterInfo | None) -> Object | None:
         "features": _texts(adapter.features),
         "subgroup_min": adapter.subgroup_min,
         "subgroup_max": adapter.subgroup_max,
+        "matrices": [
+            {"component": m.component, "result": m.result, "M": m.M, "N": m.N, "K": m.K}
+            for m in adapter.matrices
+        ],
+        "toggles": _texts(adapter.toggles),
         "limits": {
             "max_buffer_size": limits.max_buffer_size,
             "max_storage_buffer_binding_size": limits.max_storage_buffer_binding_size,
@@ -109,6 +114,7 @@ def _traits(traits: AdapterTraits | None) -> Object | None:
 def _path(path: PathResult, report: Report) -> Object:
     return {
         "path": clean(path.path),
+        "engine": clean(path.engine),
         "pill": clean(path.pill),
         "status": path.status.value,
         "state": clean(path.state),
@@ -133,14 +139,15 @@ def _identity(path: PathResult, report: Report) -> Object:
     A limit is identified by the check's name and its rule; its value depends on the shape and the
     data, and stands with each case.
     """
-    adapter, traits = report.adapter, report.traits
+    platform = report.platform(path.engine)
+    adapter, traits = platform.adapter, platform.traits
     limits: dict[str, list[str]] = {}
     for check in (check for case in path.cases for check in case.checks):
         rules = limits.setdefault(clean(check.name), [])
         if check.why and clean(check.why) not in rules:
             rules.append(clean(check.why))
     return {
-        "engine": _engine(report),
+        "engine": _engine(platform),
         "adapter": clean(adapter.name) if adapter else None,
         "driver": clean(adapter.driver) if adapter else None,
         "backend": clean(adapter.backend) if adapter else None,
@@ -157,6 +164,7 @@ def _case(case: CaseResult) -> Object:
     return {
         "id": clean(case.id),
         "path": clean(case.path),
+        "engine": clean(case.engine),
         "shape": clean(case.shape),
         "shape_class": clean(case.shape_class),
         "family": clean(case.family),
@@ -172,6 +180,10 @@ def _case(case: CaseResult) -> Object:
         "runs": case.runs,
         "failed": case.failed,
         "pooled": case.pooled,
+        "digests": {
+            "outputs": case.digests[0] or None,
+            "reference": case.digests[1] or None,
+        },
         "seconds": number(case.seconds),
         "speed_up": None,
         "line": clean(case.line) or None,

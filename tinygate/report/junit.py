@@ -17,6 +17,7 @@ from tinygate.report.wording import (
     check_words,
     comparisons,
     identity,
+    named,
     problems,
     state,
 )
@@ -32,9 +33,10 @@ def render(report: Report) -> str:
     root = ET.Element("testsuites", {"name": "tinygate"})
     found = problems(report)
     for path in report.paths:
-        _suite(root, path, report, [p for p in found if p.path == path.path])
-    known = {path.path for path in report.paths}
-    loose = [problem for problem in found if problem.path not in known]
+        mine = [p for p in found if (p.path, p.engine) == (path.path, path.engine)]
+        _suite(root, path, report, mine)
+    known = {(path.path, path.engine) for path in report.paths}
+    loose = [problem for problem in found if (problem.path, problem.engine) not in known]
     if loose:
         suite = ET.SubElement(root, "testsuite", {"name": "tinygate"})
         for problem in loose:
@@ -49,16 +51,16 @@ def render(report: Report) -> str:
 
 
 def _suite(root: ET.Element, path: PathResult, report: Report, found: list[Problem]) -> None:
-    suite = ET.SubElement(root, "testsuite", {"name": _text(path.path)})
+    suite = ET.SubElement(root, "testsuite", {"name": _text(named(path.path, path.engine, report))})
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(path, report):
         ET.SubElement(properties, "property", {"name": name, "value": _text(value)})
-    group = f"tinygate.{path.path}"
+    group = f"tinygate.{path.engine}.{path.path}" if report.several else f"tinygate.{path.path}"
     for case in path.cases:
         element = _add(suite, group, f"{case.shape} {case.family}", case.status, case.reason)
         element.set("time", _seconds(case.seconds))
         ET.SubElement(element, "system-out").text = "\n".join(_details(case))
-    ids = {clean(case.id) for case in path.cases}
+    ids = {named(case.id, case.engine, report) for case in path.cases}
     rest = [problem for problem in found if problem.where not in ids]
     for problem in rest:
         _add(suite, group, "gate", problem.status, problem.reason)
@@ -101,17 +103,18 @@ def _details(case: CaseResult) -> Iterator[str]:
 def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:
     """The identity of the verdict, and what it led to."""
     yield "tinygate", report.version
-    yield "engine", report.engine
-    adapter = report.adapter
+    platform = report.platform(path.engine)
+    yield "engine", platform.engine
+    adapter = platform.adapter
     if adapter is not None:
         yield "engine_version", adapter.engine_version
         yield "adapter", adapter.name
         yield "adapter_kind", adapter.kind
         yield "driver", adapter.driver
         yield "backend", adapter.backend
-    if report.traits is not None and report.traits.subgroup_size is not None:
-        yield "subgroup_size", str(report.traits.subgroup_size)
-    yield "identity", identity(report.engine, adapter, report.traits)
+    if platform.traits is not None and platform.traits.subgroup_size is not None:
+        yield "subgroup_size", str(platform.traits.subgroup_size)
+    yield "identity", identity(platform)
     yield "seed", str(report.seed)
     yield "source_hash", path.source_hash
     yield "state", state(path)

@@ -8,10 +8,11 @@ from tinygate.report import place
 from tinygate.report.clean import clean
 from tinygate.report.wording import (
     MAX_PROBLEMS,
-    PILL_COLUMNS,
     Problem,
     comparison_rows,
     identity,
+    named,
+    pill_columns,
     pill_rows,
     problems,
     warnings,
@@ -44,7 +45,7 @@ def escape(text: str) -> str:
 def _summary(report: Report) -> list[str]:
     blocks = [
         f"## tinygate {escape(report.version)}",
-        escape(identity(report.engine, report.adapter, report.traits)),
+        "<br>".join(escape(identity(platform)) for platform in report.platforms),
     ]
     if report.notes:
         blocks.append("\n".join(f"- note: {escape(note)}" for note in report.notes))
@@ -52,7 +53,8 @@ def _summary(report: Report) -> list[str]:
         blocks.append("\n".join(f"- warning: {escape(id_)}: {escape(text)}" for id_, text in found))
     rows = pill_rows(report)
     if rows:
-        table = [PILL_COLUMNS, tuple("---" for _ in PILL_COLUMNS)]
+        names = pill_columns(report)
+        table = [names, tuple("---" for _ in names)]
         table += [tuple(escape(cell) for cell in row.cells) for row in rows]
         blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in table))
     blocks.append(f"**{escape(report.status_line)}**")
@@ -81,6 +83,7 @@ def _lines(report: Report) -> list[str]:
             case.line or f"{case.status.value} {case.id}: {case.reason}" for case in path.cases
         ]
         lines += [path.line] * bool(path.line)
+    lines += report.agreements
     text = "\n".join(map(clean, lines))
     fence = "`" * max(3, _longest_run(text) + 1)
     return ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
@@ -88,7 +91,11 @@ def _lines(report: Report) -> list[str]:
 
 def _predictions(report: Report) -> list[str]:
     """Predicted beside measured, a row per number."""
-    rows = [(case.id, *row) for case in report.cases for row in comparison_rows(case)]
+    rows = [
+        (named(case.id, case.engine, report), *row)
+        for case in report.cases
+        for row in comparison_rows(case)
+    ]
     if not rows:
         return []
     head = ("case", "number", "predicted", "measured", "ratio", "limit", "margin")

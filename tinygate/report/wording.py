@@ -8,17 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tinygate.adapters import AdapterInfo
+from tinygate.adapters import AdapterInfo, AdapterTraits, Platform
 from tinygate.report.clean import clean
-from tinygate.results import (
-    AdapterTraits,
-    CaseResult,
-    Check,
-    Failure,
-    PathResult,
-    Report,
-    Status,
-)
+from tinygate.results import CaseResult, Check, Failure, PathResult, Report, Status
 
 NOT_MEASURED = "—"
 PILL_COLUMNS = ("pill", "path", "detected", "gate", "speed-up", "state")
@@ -36,11 +28,20 @@ class PillRow:
     speed_up: str
     state: str
     status: Status
+    engine: str = ""
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The texts of the row."""
-        return (self.pill, self.path, self.detected, self.gate, self.speed_up, self.state)
+        """The texts of the row; with its engine, where engines have to be told apart."""
+        engine = (self.engine,) if self.engine else ()
+        return (self.pill, self.path, *engine, self.detected, self.gate, self.speed_up, self.state)
+
+
+def pill_columns(report: Report) -> tuple[str, ...]:
+    """The names of the pill table's columns, as PillRow.cells has them."""
+    if not report.several:
+        return PILL_COLUMNS
+    return (*PILL_COLUMNS[:2], "engine", *PILL_COLUMNS[2:])
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Problem:
     """Something that keeps the exit code from being 0, and how to see it again.
 
     where            a case id, a path, or "run"
-    path             the path it belongs to; empty for the whole run
+    path, engine     the path it belongs to; empty for the whole run
     """
 
     where: str
@@ -57,6 +58,7 @@ class Problem:
     hint: str = ""
     replay: str = ""
     path: str = ""
+    engine: str = ""
     failure: Failure | None = None
     replay_saved: str = ""
 
@@ -66,16 +68,20 @@ class Problem:
         return tuple(command for command in (self.replay, self.replay_saved) if command)
 
 
-def identity(engine: str, adapter: AdapterInfo | None, traits: AdapterTraits | None) -> str:
-    """Engine, version, adapter, kind, driver, backend and subgroup size, on one line."""
+def identity(platform: Platform) -> str:
+    """Engine, version, adapter, kind, driver, backend, subgroup size, and what was switched on for
+    the whole engine, on one line."""
+    adapter, traits = platform.adapter, platform.traits
     if adapter is None:
-        return f"{clean(engine)} · no adapter"
+        return f"{clean(platform.engine)} · no adapter"
+    toggles = (f"toggles {', '.join(adapter.toggles)}",) if adapter.toggles else ()
     parts = (
         f"{adapter.engine} {adapter.engine_version}",
         f"{adapter.name or 'unnamed adapter'} ({adapter.kind})",
         f"driver {adapter.driver or 'unknown'}",
         adapter.backend or "unknown backend",
         subgroup(adapter, traits),
+        *toggles,
     )
     return " · ".join(clean(part).strip() for part in parts)
 
@@ -141,6 +147,7 @@ def pill_rows(report: Report) -> list[PillRow]:
             speed_up=NOT_MEASURED,
             state=state(path),
             status=path.status,
+            engine=clean(path.engine) if report.several else "",
         )
         for path in report.paths
     ]
@@ -170,12 +177,13 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
     if bad:
         return [
             Problem(
-                where=clean(case.id),
+                where=named(case.id, case.engine, report),
                 status=case.status,
                 reason=clean(case.reason) or "no reason given",
                 hint=clean(case.hint),
                 replay=clean(case.replay),
                 path=path.path,
+                engine=path.engine,
                 failure=case.failure,
                 replay_saved=clean(case.replay_saved),
             )
@@ -185,11 +193,18 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
         ]
     why = clean(path.missing or path.reason) or "no reason given"
     if path.status in (Status.FAIL, Status.ERROR):
-        return [Problem(clean(path.path), path.status, why, path=path.path)]
+        where = named(path.path, path.engine, report)
+        return [Problem(where, path.status, why, path=path.path, engine=path.engine)]
     if path.status is Status.SKIP and path.path in report.required:
         reason = f"required, but skipped: {why}"
-        return [Problem(clean(path.path), Status.ERROR, reason, path=path.path)]
+        where = named(path.path, path.engine, report)
+        return [Problem(where, Status.ERROR, reason, path=path.path, engine=path.engine)]
     return []
+
+
+def named(what: str, engine: str, report: Report) -> str:
+    """A case or path by its name, with its engine where engines have to be told apart."""
+    return clean(f"{what} on {engine}" if report.several else what)
 
 
 def _left_out(case: CaseResult) -> bool:
@@ -245,4 +260,8 @@ def _margin(margin: float) -> str:
 
 def warnings(report: Report) -> list[tuple[str, str]]:
     """(case id, warning) of every case that has one."""
-    return [(clean(case.id), clean(text)) for case in report.cases for text in case.warnings]
+    return [
+        (named(case.id, case.engine, report), clean(text))
+        for case in report.cases
+        for text in case.warnings
+    ]
