@@ -204,6 +204,11 @@ def test_a_variable_with_commas_is_told_of_spaces(
         capsys.readouterr()
 
 
+def test_the_list_of_commands_is_cut_short_nowhere(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    assert "..." not in capsys.readouterr().out.split("Commands:")[1]
+
+
 def test_unknown_adapter_is_exit_2_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["verify", "--adapter", "no such card"]) == 2
     assert "there are 0: " in capsys.readouterr().err

@@ -111,6 +111,32 @@ def test_replay_says_where_the_inputs_are_not_the_saved_ones(
     assert "inputs drawn otherwise than saved; outputs not compared" in last
 
 
+def test_replay_on_another_adapter_says_so(
+    saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine, adapter = load(saved).place
+    assert engine.startswith("native ")
+    assert adapter.count(" · ") == 2
+    assert run(["replay", str(saved)]) == 1
+    assert "the case was saved by" not in capsys.readouterr().err
+    other = rewritten(
+        saved, tmp_path, {"about.npy": about(engine=engine, adapter="a card \x1b[31m")}
+    )
+    assert run(["replay", str(other)]) == 1
+    err = capsys.readouterr().err
+    assert f"note: the case was saved by {engine} on 'a card \\x1b[31m'" in err
+    assert f"; this is {engine} on {adapter}\n" in err
+    assert "\x1b" not in err
+
+
+def test_a_file_that_does_not_say_its_adapter_is_fine_and_one_that_lies_is_not(
+    case_file: Path, tmp_path: Path
+) -> None:
+    assert load(case_file).place == ("", "")
+    with pytest.raises(UsageError, match="has no adapter"):
+        load(rewritten(case_file, tmp_path, {"about.npy": about(adapter=3)}))
+
+
 def test_replay_of_what_was_mended_passes(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -72,6 +72,14 @@ class AdapterInfo:
         """One line for lists: index, name, kind, backend."""
         return f"{self.index}: {self.name} ({self.kind}, {self.backend})"
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """Engine with its version, adapter with backend and driver: what results may depend on."""
+        return (
+            f"{self.engine} {self.engine_version}",
+            f"{self.name} · {self.backend} · {self.driver}",
+        )
+
 
 @dataclass(frozen=True)
 class AdapterTraits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tinygate.adapters import AdapterInfo
 from tinygate.paths import FastPath
 from tinygate.results import CaseResult
 from tinygate.shapes import Shape
@@ -11,7 +12,10 @@ from tinygate.shapes import Shape
 
 @dataclass(frozen=True)
 class Case:
-    """What to run: the path as declared, not its name, so that it crosses to the worker whole."""
+    """What to run: the path as declared, not its name, so that it crosses to the worker whole.
+
+    adapter   what it runs on, which the worker fills in
+    """
 
     path: FastPath
     shape: Shape
@@ -19,6 +23,7 @@ class Case:
     seed: int
     repeat: int = 2
     save_failures: str = ""
+    adapter: AdapterInfo | None = None
 
     @property
     def id(self) -> str:

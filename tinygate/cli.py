@@ -59,7 +59,7 @@ def probe(
     no_plugins: options.NoPlugins = False,
     debug: options.Debug = False,
 ) -> None:
-    """List adapters, the one that would be used and why, and what each path finds there.
+    """List adapters, the one used and why, what each path finds.
 
     FILE.toml: manifests to try too.
 
@@ -105,9 +105,9 @@ def new(
     name: options.Name,
     debug: options.Debug = False,
 ) -> None:
-    """Write a kernel and its manifest that pass, to start from, into the current folder.
+    """Write a kernel and its manifest that pass, to start from.
 
-    NAME: what the path is to be called.
+    NAME: what the path is to be called. Both go into the current folder.
 
     Example: tinygate new my-path
     """
@@ -145,7 +145,9 @@ def verify(
     color: options.Color = options.ColorMode.AUTO,
     debug: options.Debug = False,
 ) -> None:
-    """Run the gate: every path against the f32 reference; exit 1 on a FAIL, 3 on no verdict.
+    """Run the gate: every path against the f32 reference.
+
+    Exit 1 on a FAIL, 3 where there is no verdict.
 
     Example: tinygate verify --shape 64x128x128 --export-json report.json
     """
@@ -205,7 +207,7 @@ def replay(
     color: options.Color = options.ColorMode.AUTO,
     debug: options.Debug = False,
 ) -> None:
-    """Run one saved failing case again, and compare with what was saved.
+    """Run one saved failing case again and compare.
 
     FILE: what `tinygate verify --save-failures DIR` wrote.
 
@@ -215,6 +217,7 @@ def replay(
 
     from tinygate import replay, session
     from tinygate.plan import Plan
+    from tinygate.report.clean import clean
 
     saved = replay.load(Path(file))
     registry = _registry(no_plugins, replay.manifests(saved, path or ()))
@@ -234,6 +237,8 @@ def replay(
         view = session.View(verbosity=int(verbose), color=color, names_saved=False)
         with origins.blamed(context, "adapter"):
             report = session.run(plan, view)
+        if note := replay.elsewhere(saved, report):
+            sys.stderr.write(f"note: {clean(note)}\n")
         sys.stdout.write(f"{replay.verdict(saved, chosen, report)}\n")
     raise typer.Exit(report.exit_code)
 

@@ -174,6 +174,7 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     arrays: dict[str, Any] = {"A": sample.A, "B": sample.B, "F": sample.C, "S": S}
     if sample.R is not None:
         arrays["R"] = sample.R
+    engine, adapter = case.adapter.place if case.adapter else ("", "")
     about = {
         "schema_version": 1,
         "path": case.path.name,
@@ -184,6 +185,8 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
         "seed": case.seed,
         "repeat": case.repeat,
         "reason": result.reason,
+        "engine": engine,
+        "adapter": adapter,
     }
     name = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{case.id}_{case.seed}") + ".npz"
     folder.mkdir(parents=True, exist_ok=True)

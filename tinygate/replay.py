@@ -40,6 +40,7 @@ class Saved:
     """A saved case: what to run, and the arrays of the product that failed (R may be absent).
 
     source, file     where the path was from; file is empty unless that was a manifest
+    place            engine and adapter it ran on; empty where the file does not say
     """
 
     path: str
@@ -50,6 +51,7 @@ class Saved:
     seed: int
     repeat: int
     arrays: dict[str, np.ndarray[Any, Any]]
+    place: tuple[str, str] = ("", "")
 
 
 class _UnfitError(Exception):
@@ -114,6 +116,7 @@ def _read(archive: zipfile.ZipFile) -> Saved:
         seed=_integer(about, "seed", 0, 2**63 - 1),
         repeat=_integer(about, "repeat", 1, 10_000),
         arrays={name: _array(archive, name, size) for name, size in sizes.items()},
+        place=(_text(about, "engine", ""), _text(about, "adapter", "")),
     )
 
 
@@ -141,8 +144,8 @@ def _shape(about: dict[str, Any]) -> Shape:
         raise _UnfitError(f"names a shape that is none: {error.message}") from error
 
 
-def _text(about: dict[str, Any], key: str) -> str:
-    value = about.get(key)
+def _text(about: dict[str, Any], key: str, default: str | None = None) -> str:
+    value = about.get(key, default)
     if not isinstance(value, str):
         raise _UnfitError(f"has no {key} in its description")
     return value
@@ -234,6 +237,15 @@ def verdict(saved: Saved, path: FastPath, report: Report) -> str:
         return "replay: nothing to compare, because the case did not run"
     inputs = "same bits as saved" if same_inputs(saved, path) else "drawn otherwise than saved"
     return f"replay: inputs {inputs}; outputs {_outputs(saved, result)}"
+
+
+def elsewhere(saved: Saved, report: Report) -> str:
+    """A note where the new run was on another engine or adapter than the saved one, else empty."""
+    now = report.adapter.place if report.adapter else ("", "")
+    if not all(saved.place) or saved.place == now:
+        return ""
+    was = " on ".join(shown(part, 100) for part in saved.place)
+    return f"the case was saved by {was}; this is {' on '.join(now)}"
 
 
 def _outputs(saved: Saved, result: CaseResult) -> str:

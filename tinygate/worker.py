@@ -15,9 +15,10 @@ import queue
 import signal
 import sys
 import threading
+from dataclasses import replace
 from typing import BinaryIO
 
-from tinygate.adapters import AdapterTraits, choose
+from tinygate.adapters import AdapterInfo, AdapterTraits, choose
 from tinygate.cases import Case
 from tinygate.errors import DeviceError, TinygateError
 from tinygate.messages import Adapters, ListAdapters, Open, Opened
@@ -29,6 +30,7 @@ class Session:
     def __init__(self) -> None:
         self._harness: object = None
         self._traits = AdapterTraits()
+        self._adapter: AdapterInfo | None = None
 
     def answer(self, request: object) -> object:
         """Do what is asked. A TinygateError is an answer like any other."""
@@ -67,6 +69,7 @@ class Session:
         runner = Runner(engine.open(chosen.index, features))
         self._harness = Harness(runner)
         self._traits = traits.probe(runner)
+        self._adapter = chosen
         return Opened(chosen, tuple(adapters), self._traits)
 
     def _run(self, case: Case) -> object:
@@ -75,6 +78,7 @@ class Session:
 
         assert isinstance(self._harness, Harness), "a case before the device was opened"
         try:
+            case = replace(case, adapter=self._adapter)
             return Trial(self._harness, self._traits, case).run()
         except DeviceError:
             raise  # as an answer it has the supervisor start anew: this device may be lost
