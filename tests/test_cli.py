@@ -681,6 +681,16 @@ def test_an_export_into_a_pipe(tmp_path: Path) -> None:
         assert json.load(reader.stdout)["exit_code"] == 0
 
 
+def test_an_export_to_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    args = ["verify", "--shape", "1x1x1", "--export-json"]
+    assert run([*args, os.devnull]) == 0
+    assert "gate verdict: PASS" in capsys.readouterr().out
+    if Path("/dev/full").exists():
+        assert run([*args, "/dev/full"]) == 2
+        said = "/dev/full cannot be written: No space left on device\nhint: is the disk full"
+        assert said in capsys.readouterr().err
+
+
 def test_ctrl_c_ends_a_slow_pattern() -> None:
     code = (
         "import re, sys, tinygate.cli\n"

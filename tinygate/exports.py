@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from collections.abc import Mapping
 from typing import TextIO
@@ -40,7 +41,7 @@ class Exports:
                     f"--export-{name}: {shown(file)} cannot be written: {what}", remedy
                 ) from error
         for name, stream in self._open.items():
-            if stream is not sys.stdout and stream.seekable():
+            if stream is not sys.stdout and _is_file(stream):
                 self._put(name, stream, blank)
 
     def write(self, report: Report) -> None:
@@ -55,7 +56,7 @@ class Exports:
 
     def _put(self, name: str, stream: TextIO, report: Report) -> None:
         try:
-            if stream.seekable():
+            if _is_file(stream):
                 stream.seek(0)
                 stream.truncate()
             stream.write(FORMATS[name](report))
@@ -66,6 +67,11 @@ class Exports:
                 f"{error.strerror or error}",
                 "is the disk full, or a pipe's reader gone?",
             ) from error
+
+
+def _is_file(stream: TextIO) -> bool:
+    """Whether it holds what was written, to be replaced; /dev/null can be sought and not cut."""
+    return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
 
 
 def _opener(name: str, flags: int) -> int:
