@@ -241,7 +241,8 @@ def verdict(saved: Saved, path: FastPath, report: Report) -> str:
 
 def elsewhere(saved: Saved, report: Report) -> str:
     """A note where the new run was on another engine or adapter than the saved one, else empty."""
-    now = report.adapter.place if report.adapter else ("", "")
+    adapter = report.platforms[0].adapter
+    now = adapter.place if adapter else ("", "")
     if not all(saved.place) or saved.place == now:
         return ""
     was = " on ".join(shown(part, 100) for part in saved.place)
