@@ -17,6 +17,7 @@ import pytest
 from tinygate import failures, paths, replay
 from tinygate.__main__ import run
 from tinygate.cases import Case
+from tinygate.engines.base import Device
 from tinygate.errors import UsageError
 from tinygate.facts import Sample
 from tinygate.precision import conformance_limit
@@ -127,6 +128,29 @@ def test_replay_on_another_adapter_says_so(
     assert f"note: the case was saved by {engine} on 'a card \\x1b[31m'" in err
     assert f"; this is {engine} on {adapter}\n" in err
     assert "\x1b" not in err
+
+
+def test_replay_takes_the_engine_that_was_saved_where_it_is_here(case_file: Path) -> None:
+    case = load(case_file)
+    assert replay.engine(case) == []
+    assert replay.engine(replace(case, place=("native 0.1.0", "x"))) == ["native"]
+    assert replay.engine(replace(case, place=("nope 1", "x"))) == []
+
+
+def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_path: Path) -> None:
+    saved = load(case_file)
+    A, B, F = (saved.arrays[name] for name in "ABF")
+    path = replace(paths.REFERENCE, name="wrong")
+    limit = conformance_limit(path, saved.shape.K, "G")
+    sample = Sample(A, B, B, F, F, wrong=True, limit=limit)
+    for name in ("native", "dawn"):
+        case = Case(path, saved.shape, "uniform", 1, adapter=replace(device.info, engine=name))
+        failures.save(tmp_path, case.blank(), case, sample)
+    found = {file.name: load(file).place[0].split()[0] for file in tmp_path.iterdir()}
+    assert found == {
+        f"wrong_{SHAPE}_uniform_1.npz": "native",
+        f"wrong_{SHAPE}_uniform_1_dawn.npz": "dawn",
+    }
 
 
 def test_a_file_that_does_not_say_its_adapter_is_fine_and_one_that_lies_is_not(

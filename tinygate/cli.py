@@ -209,7 +209,8 @@ def replay(
 ) -> None:
     """Run one saved failing case again and compare.
 
-    FILE: what `tinygate verify --save-failures DIR` wrote.
+    FILE: what `tinygate verify --save-failures DIR` wrote. It runs on the engine that it failed
+    on, unless --engine says another.
 
     Example: tinygate replay failures/f16-storage_17x33x65_uniform_12345.npz
     """
@@ -230,7 +231,7 @@ def replay(
             seed=saved.seed,
             repeat=max(2, saved.repeat),
             timeout=timeout,
-            engines=(origins.read(context, "engine", _one_engine, engine),),
+            engines=(origins.read(context, "engine", _one_engine, engine or replay.engine(saved)),),
             adapter=adapter,
             save_failures=folder,
         )

@@ -16,6 +16,7 @@ from tinygate import compare
 from tinygate.blocks import blocks, product
 from tinygate.cases import Case
 from tinygate.compare import Packing, Region
+from tinygate.engines import DEFAULT_ENGINE
 from tinygate.errors import UsageError
 from tinygate.facts import Facts, Sample
 from tinygate.formats import F32
@@ -188,7 +189,10 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
         "engine": engine,
         "adapter": adapter,
     }
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", f"{case.id}_{case.seed}") + ".npz"
+    # Two engines may fail one case in one run.
+    ran_on = case.adapter.engine if case.adapter else DEFAULT_ENGINE
+    stem = f"{case.id}_{case.seed}" + (f"_{ran_on}" if ran_on != DEFAULT_ENGINE else "")
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", stem) + ".npz"
     folder.mkdir(parents=True, exist_ok=True)
     part = folder / f".{name}.{os.getpid()}"
     try:

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from tinygate import engines
 from tinygate.errors import UsageError
 from tinygate.families import FAMILIES
 from tinygate.inputs import generate
@@ -219,6 +220,14 @@ def manifests(saved: Saved, given: Iterable[str]) -> list[str]:
         "which is not there any more",
         "put it back, or name where it is now: tinygate replay --path FILE.toml",
     )
+
+
+def engine(saved: Saved) -> list[str]:
+    """The engine it ran on, where that is one of this installation."""
+    name = saved.place[0].partition(" ")[0]
+    with contextlib.suppress(UsageError):
+        return [engines.check(name)]
+    return []
 
 
 def same_inputs(saved: Saved, path: FastPath) -> bool:
