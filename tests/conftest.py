@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tinygate import engines, traits
 from tinygate.adapters import AdapterTraits, choose
@@ -13,6 +14,10 @@ from tinygate.engines.base import Device
 from tinygate.errors import NoAdapterError
 from tinygate.harness import Harness
 from tinygate.runner import Runner
+
+# No property has a deadline, so that a busy machine is no failure.
+settings.register_profile("tinygate", deadline=None)
+settings.load_profile("tinygate")
 
 
 def open_device() -> Device:

@@ -26,7 +26,6 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
-@settings(deadline=None)
 @given(M=SIZES, N=st.integers(1, 60))
 def test_blocks_cover_c_once_and_are_small(M: int, N: int) -> None:
     seen = np.zeros((M, N), int)
@@ -57,7 +56,7 @@ def same(found: NDArray[np.float64], expected: NDArray[np.float64]) -> None:
 
 
 @given(M=SIZES, K=SIZES, N=SIZES, seed=st.integers(0, 99), half=st.booleans())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_products_and_magnitudes(M: int, K: int, N: int, seed: int, half: bool) -> None:
     A, B = operands(M, K, N, seed, half)
     a, b = A.astype(np.float64), B.astype(np.float64)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -63,13 +63,11 @@ def check_region(found: Region, masks: list[Mask]) -> None:
     assert found.cells.sum() == found.count
 
 
-@settings(deadline=None)
 @given(bad=MASKS, tall=st.integers(1, 9), wide=st.integers(1, 9))
 def test_a_region_is_the_same_in_whatever_blocks_it_comes(bad: Mask, tall: int, wide: int) -> None:
     check_region(region_of(bad, tall, wide), [bad])
 
 
-@settings(deadline=None)
 @given(shape=st.tuples(st.integers(1, 300), st.integers(1, 300)))
 def test_a_map_is_small_however_large_the_matrix(shape: tuple[int, int]) -> None:
     found = Region(shape)
@@ -82,7 +80,6 @@ def test_a_map_is_small_however_large_the_matrix(shape: tuple[int, int]) -> None
 STACKS = hnp.arrays(np.bool_, hnp.array_shapes(min_dims=3, max_dims=3, min_side=1, max_side=4))
 
 
-@settings(deadline=None)
 @given(stack=STACKS)
 def test_regions_merge(stack: Mask) -> None:
     found = region_of(stack[0])
@@ -103,7 +100,6 @@ def spelled(text: str, name: str, count: int) -> set[int]:
     return indices
 
 
-@settings(deadline=None)
 @given(stack=STACKS)
 @example(np.array([[[0, 1], [1, 0]], [[0, 1], [0, 0]]], bool))
 @example(np.array([[[0, 1], [1, 1]], [[0, 1], [1, 1]]], bool))
@@ -195,7 +191,6 @@ def test_non_finite_is_a_matter_of_bits() -> None:
     assert found.first == (0, 8)
 
 
-@settings(deadline=None)
 @given(hnp.arrays(np.uint32, st.tuples(st.integers(1, 12), st.integers(1, 12))))
 def test_non_finite_as_numpy_sees_it(bits: NDArray[np.uint32]) -> None:
     check_region(compare.region(bits), [~np.isfinite(bits.view(np.float32))])
@@ -272,7 +267,6 @@ def near(found: Metrics, expected: Metrics) -> None:
 
 
 @given(pairs())
-@settings(deadline=None)
 def test_metrics_are_those_of_the_pooled_products_in_one_go(
     pooled: tuple[list[F32], list[F32]],
 ) -> None:
@@ -322,7 +316,6 @@ def test_nothing_finite_is_not_a_number_and_not_zero() -> None:
 
 
 @given(pooled=pairs(), limit=st.floats(0, 10), strict=st.booleans())
-@settings(deadline=None)
 def test_over(pooled: tuple[list[F32], list[F32]], limit: float, strict: bool) -> None:
     errors = [np.abs(F.astype(np.float64) - R) for F, R in zip(*pooled, strict=True)]
     masks = [error > limit if strict else error >= limit for error in errors]
@@ -352,7 +345,6 @@ def products(draw: st.DrawFn) -> tuple[F32, F32, F32]:
 
 
 @given(case=products(), norm=st.sampled_from(["G", "abs"]), value=st.floats(1e-9, 1e-2))
-@settings(deadline=None)
 def test_deviation(case: tuple[F32, F32, F32], norm: Norm, value: float) -> None:
     C, A, B = case
     tiny = 1e-12
@@ -401,7 +393,6 @@ def test_the_worse_of_two_deviations_keeps_every_place() -> None:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_exact_comparisons(data: st.DataObject) -> None:
     M, K, N = (data.draw(st.integers(1, 9)) for _ in range(3))
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))

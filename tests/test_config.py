@@ -179,7 +179,7 @@ def test_a_key_that_would_take_hours_is_refused(tmp_path: Path) -> None:
     assert "line 2: more than 1000 dots" in refused(tmp_path).message
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200) | st.text('[]{}=".,\n ab1#-_\\', max_size=60).map(str.encode))
 def test_any_bytes_load_or_are_refused(tmp_path: Path, data: bytes) -> None:
     write(tmp_path, data)

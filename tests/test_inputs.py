@@ -90,7 +90,6 @@ def test_a_draw_in_pieces_is_the_draw_in_one(monkeypatch: pytest.MonkeyPatch) ->
                 assert np.array_equal(B, B2)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=9))
 @example([2.0**-14, -(2.0**-14), 2.0**-15, -(2.0**-15), 0.0, -0.0, 2.0**-149, 1.0])
 def test_f16_subnormals_are_moved_to_the_smallest_normal(values: list[float]) -> None:
@@ -112,7 +111,6 @@ def test_no_f16_subnormals(family: str) -> None:
 # ---- pooling ----
 
 
-@settings(deadline=None)
 @given(M=st.integers(1, 400), N=st.integers(1, 400))
 @example(1, 1)
 @example(1, 255)
@@ -186,7 +184,7 @@ def check_integer(shape: Shape, path: FastPath, seed: int) -> list[tuple[F32, F3
     path=st.sampled_from(list(PATHS.values())),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example(1, 1, 1, REFERENCE, 0)
 @example(4, 682, 1, OUTPUT, 3)
 @example(4, 683, 1, OUTPUT, 3)
@@ -295,7 +293,6 @@ def edges(K: int) -> set[int]:
 @example(1, 2, 0)
 @example(1, 50257, 0)
 @example(600, 3, 0)
-@settings(deadline=None)
 def test_identity_rounds(M: int, K: int, seed: int) -> None:
     rounds = identity_rounds(Shape(M, K, 1), seed)
     assert 1 <= len(rounds) <= MAX_ROUNDS == 8

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tinygate.adapters import Limits
@@ -22,7 +22,6 @@ SQUARE = 65535 * 65535
 PATH = BUILTIN[0]
 
 
-@settings(deadline=None)
 @given(groups=st.integers(1, SQUARE))
 @example(1)
 @example(65535)

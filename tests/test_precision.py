@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygate.paths import BUILTIN, REFERENCE, FastPath
@@ -91,7 +91,6 @@ def test_what_is_rounded_as_a_whole_errs_by_a_share_of_the_sum(
     assert conformance_limit(path, 128, "G", f16_round_to_nearest=False).relative == cuts
 
 
-@settings(deadline=None)
 @given(K=st.integers(1, 10**6))
 def test_f16_accumulation_takes_the_smaller_of_both_bounds(K: int) -> None:
     value = conformance_limit(SUMMED, K, "abs").value

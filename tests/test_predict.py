@@ -37,7 +37,7 @@ def predicted(path: FastPath, A: np.ndarray, B: np.ndarray) -> Prediction:
 
 
 @given(M=st.integers(1, 40), K=st.integers(1, 700), N=st.integers(1, 1100), seed=st.integers(0, 99))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_blockwise_equals_the_formula_written_out(M: int, K: int, N: int, seed: int) -> None:
     A, B = products("uniform", Shape(M, K, N), seed)
     ulp = np.abs(np.spacing(B.astype(np.float16)).astype(np.float64))
@@ -65,7 +65,7 @@ def test_blockwise_equals_the_formula_written_out(M: int, K: int, N: int, seed: 
     N=st.integers(512, 600),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_nmse_of_f16_storage_is_as_predicted(
     family: str, M: int, K: int, N: int, seed: int
 ) -> None:

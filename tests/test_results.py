@@ -7,7 +7,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygate.adapters import Platform
@@ -98,7 +98,6 @@ def test_a_required_path_that_is_not_there() -> None:
     assert report(FAIL, required=("z",)).exit_code == 1
 
 
-@settings(deadline=None)
 @given(statuses=STATUSES)
 def test_worst(statuses: list[Status]) -> None:
     found = worst(statuses)

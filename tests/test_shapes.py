@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tinygate.errors import ShapeError, UnknownNameError
@@ -15,7 +15,6 @@ SIZES = st.integers(1, 2**32 - 1)
 NAMES = st.text(string.ascii_letters + string.digits + "._-", max_size=40)
 
 
-@settings(deadline=None)
 @given(M=SIZES, K=SIZES, N=SIZES, name=NAMES)
 @example(M=64, K=128, N=128, name="")
 @example(M=2**32 - 1, K=1, N=2**32 - 1, name="a.b_c-D9")
@@ -89,7 +88,6 @@ def test_bad_shapes_say_which_part_is_wrong(text: str, says: str) -> None:
     assert error.hint.startswith("tinygate verify --shape 64x128x128")
 
 
-@settings(deadline=None)
 @given(st.one_of(st.text(max_size=200), st.from_regex(r"[-+ 0-9x:a]{0,80}")))
 @example("1x1x1" * 2000)
 def test_any_text_is_a_shape_or_a_short_error_on_one_line(text: str) -> None:
@@ -136,7 +134,6 @@ def test_k_class(K: int, rounded: int) -> None:
     assert Shape(5, K, 7).k_class == rounded
 
 
-@settings(deadline=None)
 @given(K=SIZES)
 def test_k_class_is_the_smallest_power_of_two_that_holds_k(K: int) -> None:
     rounded = Shape(1, K, 1).k_class
