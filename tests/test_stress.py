@@ -97,7 +97,8 @@ def test_zero() -> None:
 def test_no_family_but_one_holds_f16_subnormals(family: str) -> None:
     for A, B in draw(family):
         # The operands of overflow's second product are smaller than they look at a large K only.
-        for matrix in (A, B):
+        # The A of identity's mirrored round has every class of f32, which this path holds.
+        for matrix in (B,) if family == "identity" else (A, B):
             small = (matrix != 0) & (np.abs(matrix) < F16_MIN_NORMAL)
             assert not small.any(), family
 
