@@ -38,7 +38,7 @@ def measure(shape: Shape, family: str) -> dict[str, object]:
     from tinygate import adapters, engines, traits
     from tinygate.cases import Case
     from tinygate.harness import Harness
-    from tinygate.paths import registered
+    from tinygate.registry import registered
     from tinygate.runner import Runner
     from tinygate.trial import run_case
 

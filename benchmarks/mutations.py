@@ -24,7 +24,8 @@ from pathlib import Path
 
 from tinygate.cases import Case
 from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
-from tinygate.paths import REFERENCE, FastPath, registered, wgsl_file
+from tinygate.paths import REFERENCE, FastPath, wgsl_file
+from tinygate.registry import registered
 from tinygate.results import Status
 from tinygate.shapes import SUITES, Shape
 from tinygate.supervisor import Supervisor

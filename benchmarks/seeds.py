@@ -20,7 +20,7 @@ from tinygate import adapters, engines, traits
 from tinygate.cases import Case
 from tinygate.families import DEFAULT_FAMILIES, parse_families
 from tinygate.harness import Harness
-from tinygate.paths import registered
+from tinygate.registry import registered
 from tinygate.runner import Runner
 from tinygate.shapes import SUITES, Shape
 from tinygate.trial import run_case

@@ -34,12 +34,14 @@ from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
 from tinygate.kernels import grid
 from tinygate.messages import Opened
-from tinygate.paths import BUILTIN, FEATURES, REFERENCE, FastPath, registered, select, validate
+from tinygate.paths import BUILTIN, FEATURES, REFERENCE, FastPath
 from tinygate.plan import Plan
+from tinygate.registry import registered, select
 from tinygate.results import CaseResult, Status
 from tinygate.runner import Runner
 from tinygate.shapes import Shape
 from tinygate.supervisor import Supervisor
+from tinygate.validator import validate
 
 STORAGE = BUILTIN[0]
 RIGHT = faults.right("right_f32").path

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tinygate.adapters import Limits
-from tinygate.errors import ConfigError, LimitError
-from tinygate.kernels import check_fits, grid, matmul_kernel, pack_kernel
+from tinygate.errors import CannotVerifyError, ConfigError, LimitError
+from tinygate.kernels import check_fits, grid, matmul_kernel, pack_kernel, with_lines
 from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
 from tinygate.shapes import Shape
 from tinygate.sources import read_source, source_hash
@@ -152,3 +152,36 @@ def test_a_kernel_that_cannot_be_read(tmp_path: Path) -> None:
         assert str(file) in caught.value.message
     large.write_bytes(b" " * (1 << 20))
     assert len(read_source(large)) == 1 << 20
+
+
+COOP = next(path for path in BUILTIN if path.name == "coop-matrix")
+
+
+def test_a_matrix_kernel_is_compiled_for_a_configuration_and_keeps_its_lines() -> None:
+    kernel = matmul_kernel(replace(COOP, matrix_sizes=(16, 8, 4)), Shape(64, 64, 64), 32)
+    lines = kernel.code.splitlines()
+    for line in (
+        "alias Total = f32;",
+        "const MATRIX_M = 16u;",
+        "const MATRIX_N = 8u;",
+        "const MATRIX_K = 4u;",
+        "const SUBGROUP = 32u;",
+    ):
+        assert lines.count(line) == 1
+    assert len(lines) == len(COOP.kernel_file().read_text().splitlines())
+    halves = replace(COOP, matrix=("f16", "f16"), matrix_sizes=(8, 8, 8))
+    assert "alias Total = f16;" in matmul_kernel(halves, Shape(64, 64, 64), 32).code
+
+
+@pytest.mark.parametrize(("change", "lanes"), [({}, 32), ({"matrix_sizes": (8, 8, 8)}, None)])
+def test_a_matrix_kernel_without_a_configuration_or_lanes(
+    change: dict[str, Any], lanes: int | None
+) -> None:
+    with pytest.raises(CannotVerifyError, match="not known"):
+        matmul_kernel(replace(COOP, **change), Shape(64, 64, 64), lanes)
+
+
+@pytest.mark.parametrize("code", ["", "const A = 1u;\nconst A = 1u;\n", "  const A = 1u;"])
+def test_a_line_to_replace_is_there_once(code: str) -> None:
+    with pytest.raises(CannotVerifyError, match="lines `const A = …`"):
+        with_lines(code, {"const A = ": "2u;"})

@@ -20,11 +20,12 @@ from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
 from tinygate.interface import Layout, Steps
 from tinygate.kernels import declared_access, dispatch_size, group_layout, matmul_kernel
-from tinygate.paths import ENGINES, FEATURES, FastPath, validate
+from tinygate.paths import ENGINES, FEATURES, FastPath
 from tinygate.results import CaseResult, Status
 from tinygate.shapes import Shape
 from tinygate.sources import source_hash
 from tinygate.trial import run_case
+from tinygate.validator import validate
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "my_path"
 KERNEL = (EXAMPLE / "my_path.wgsl").read_text(encoding="utf-8")

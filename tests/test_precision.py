@@ -13,6 +13,7 @@ from tinygate.paths import BUILTIN, REFERENCE, FastPath
 from tinygate.precision import (
     F16_MAX,
     F16_MIN_NORMAL,
+    MATRIX_FACTOR,
     U16,
     U32,
     Norm,
@@ -153,3 +154,13 @@ def test_every_limit_gives_its_reason(path: FastPath, norm: Norm) -> None:
         assert ("rounded to f16" in why) == (path.products == "f16")
         if path.products == "f16":
             assert ("4 2^-11" if norm == "G" else "2 2^-11") in why
+
+
+@pytest.mark.parametrize("norm", ["G", "abs"])
+def test_a_matrix_unit_takes_its_factor_of_the_sum_and_what_rounding_takes(norm: Norm) -> None:
+    path = replace(STORED, products="matrix")
+    assert 1 <= MATRIX_FACTOR <= 4
+    own = conformance_limit(path, 1024, norm).value - conformance_limit(ROUNDED, 1024, norm).value
+    e32 = conformance_limit(STORED, 1024, norm).value
+    assert own == pytest.approx((MATRIX_FACTOR - 1) * e32, abs=1e-18)
+    assert "matrix unit" in conformance_limit(path, 1024, norm).why

@@ -60,7 +60,7 @@ def exact_integer(path: FastPath) -> int:
     """The largest n such that every whole number up to n is exact in the path's B, and so is its
     product with any of A's where products are f16."""
     stored = 2 ** FORMATS[path.b].significand
-    if path.products == "f16":
+    if path.rounds_inside:
         return int(min(stored, EXACT_SUM["f16"] // _largest_activation(path)))
     return int(stored)
 
@@ -188,9 +188,8 @@ def _every_class(
     """Magnitudes log-uniform from the smallest normal (2^-14 where f16 is about) to the format's
     largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
     it is packed) values between two neighbours."""
-    rounded_inside = "f16" in (path.products, path.accumulate, path.output)
-    largest = FORMATS["f16-packed"].max_finite if rounded_inside else storage.max_finite
-    wide = storage.name == "f32" and not rounded_inside
+    largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
+    wide = storage.name == "f32" and not path.holds_f16
     bottom, top = -126 if wide else -14, np.log2(largest)
     B = np.empty(rows * columns, np.float32)
     for start in range(0, B.size, DRAW):
@@ -218,7 +217,7 @@ def _every_class(
     )
     spots = rng.choice(B.size, size=min(B.size, special.size), replace=False)
     B[spots] = special[: spots.size]
-    if rounded_inside:
+    if path.holds_f16:
         # The path may round again inside, so its stored value must survive that unchanged.
         B[:] = np.clip(B.astype(np.float16).astype(np.float32), -largest, largest)
     return (B if wide else no_subnormals(B)).reshape(rows, columns)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from tinygate.adapters import Limits
 from tinygate.engines.base import Access, Kernel
-from tinygate.errors import LimitError
+from tinygate.errors import CannotVerifyError, LimitError
 from tinygate.formats import FORMATS
 from tinygate.interface import Entry, Layout
 from tinygate.paths import FastPath
@@ -38,6 +39,8 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
     entry = path.entry(shape)
     file = path.kernel_file()
     code = read_source(file)
+    if path.matrix is not None:
+        code = _for_matrices(code, path, subgroup_size)
     return Kernel(
         code=code,
         entry=entry.name,
@@ -45,6 +48,33 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
         layout=group_layout(path.layout, code),
         constants=entry.overrides(shape, subgroup_size),
     )
+
+
+def _for_matrices(code: str, path: FastPath, subgroup_size: int | None) -> str:
+    """The code for the path's configuration of subgroup matrices and the adapter's lanes."""
+    if path.matrix is None or path.matrix_sizes is None or subgroup_size is None:
+        raise CannotVerifyError(
+            "the adapter's subgroup matrices are not known, and this kernel is compiled for them",
+            "tinygate probe shows what the adapter has",
+        )
+    sizes = (*path.matrix_sizes, subgroup_size)
+    names = ("MATRIX_M", "MATRIX_N", "MATRIX_K", "SUBGROUP")
+    lines = {f"const {name} = ": f"{size}u;" for name, size in zip(names, sizes, strict=True)}
+    return with_lines(code, {"alias Total = ": f"{path.matrix[1]};", **lines})
+
+
+def with_lines(code: str, ends: Mapping[str, str]) -> str:
+    """The code with what follows the beginning of a line replaced, each once: for what WGSL takes
+    no override for, such as a type and the sizes in it. Line numbers stay.
+
+    Raises:
+        CannotVerifyError: where there is not exactly one such line.
+    """
+    for start, end in ends.items():
+        code, count = re.subn(f"^{re.escape(start)}.*$", start + end, code, flags=re.MULTILINE)
+        if count != 1:
+            raise CannotVerifyError(f"the kernel has {count} lines `{start}…`", "it needs one")
+    return code
 
 
 def group_layout(layout: Layout, code: str) -> tuple[Access | None, ...]:

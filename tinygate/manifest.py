@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from tinygate import paths
+from tinygate import paths, validator
 from tinygate.errors import ConfigError
 from tinygate.interface import (
     AXES,
@@ -99,7 +99,7 @@ class _Manifest:
             guard=head.get("guard", bool, True),
             file=str(self.file),
         )
-        for key, value, expected in paths.faults(path):
+        for key, value, expected in validator.faults(path):
             raise head.error(key, f"is {shown(value, 80)!r}, expected {expected}")
         return path
 

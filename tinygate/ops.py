@@ -31,8 +31,9 @@ from tinygate.families import DEFAULT_SEED
 from tinygate.formats import FORMATS
 from tinygate.harness import as_words
 from tinygate.kernels import check_fits
-from tinygate.paths import REFERENCE, FastPath, registered
+from tinygate.paths import REFERENCE, FastPath
 from tinygate.plan import Plan
+from tinygate.registry import registered
 from tinygate.results import PathResult, Status
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
 from tinygate.shapes import Shape

@@ -5,21 +5,14 @@ A path is data. The gate, the runner and GpuOps read it; none of them knows a pa
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from tinygate.adapters import AdapterInfo, MatrixConfiguration
-from tinygate.errors import ConfigError, UnknownNameError
 from tinygate.interface import (
     BUILT_IN_LAYOUT,
     DEFAULT_DIMS,
-    MOST_BINDINGS,
-    MOST_CONSTANTS,
-    MOST_FIELDS,
-    SYMBOLS,
     Field,
     Layout,
 )
@@ -32,12 +25,14 @@ FEATURES = ("shader-f16", "subgroups", "subgroup-matrix", "timestamp-query")
 # How a storage format lays a matrix out in a buffer; wgsl/README.md has the words.
 FORMATS = ("f32", "f16-packed")
 PRECISIONS = ("f32", "f16")
+PRODUCTS = (*PRECISIONS, "matrix")
 # tinygate's own packers, for formats that need one.
 PACKERS = {"f16-packed": "pack_f16.wgsl"}
 ENGINES = ("native", "dawn", "browser")
 
 Format = Literal["f32", "f16-packed"]
 Precision = Literal["f32", "f16"]
+Products = Literal["f32", "f16", "matrix"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,8 @@ class FastPath:
     requires         names out of FEATURES; one that is missing makes the path SKIP
     a, b             storage formats, out of FORMATS
     accumulate       precision of the running sum
-    products         precision of each a·b: "f16" also where operands are rounded inside
+    products         precision of each a·b: "f16" also where operands are rounded inside; "matrix"
+                     for a matrix unit that takes f16
     output           precision C is rounded to before it is stored as f32
     entries          tried in order; the first whose max_m admits the shape runs
     pack             WGSL packer for B; needed where b is packed
@@ -78,7 +74,7 @@ class FastPath:
     a: Format = "f32"
     b: Format = "f32"
     accumulate: Precision = "f32"
-    products: Precision = "f32"
+    products: Products = "f32"
     output: Precision = "f32"
     entries: tuple[Entry, ...] = (Entry("main", 64, 64),)
     pack: str | None = None
@@ -102,6 +98,16 @@ class FastPath:
     def argument(self) -> str:
         """What --path takes to choose it."""
         return self.file or self.name
+
+    @property
+    def rounds_inside(self) -> bool:
+        """Whether operands or products are rounded to f16 inside the kernel."""
+        return self.products != "f32"
+
+    @property
+    def holds_f16(self) -> bool:
+        """Whether a product, the sum or the output must fit f16's range."""
+        return self.rounds_inside or "f16" in (self.accumulate, self.output)
 
     def entry(self, shape: Shape) -> Entry:
         """The entry point that runs this shape."""
@@ -175,74 +181,6 @@ def wgsl_file(name: str) -> Path:
     return (installed if installed.is_dir() else package.parent / "wgsl") / name
 
 
-def validate(path: FastPath) -> FastPath:
-    """Check a declaration; built-ins and everybody else's paths go through here.
-
-    Raises:
-        ConfigError: naming the key, its value and what it may be.
-    """
-    for key, value, expected in faults(path):
-        raise ConfigError(
-            f"path {path.name!r}: {key} is {value!r}, expected {expected}",
-            "tinygate paths lists working declarations",
-        )
-    return path
-
-
-def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
-    """What is wrong with a declaration: key, its value, what it may be."""
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", path.name):
-        yield "name", path.name, "1 to 40 of a-z, 0-9 and '-'"
-    for key, values, known in (
-        ("requires", path.requires, FEATURES),
-        ("engines", path.engines, ENGINES),
-        ("a", (path.a,), FORMATS),
-        ("b", (path.b,), FORMATS),
-        ("accumulate", (path.accumulate,), PRECISIONS),
-        ("products", (path.products,), PRECISIONS),
-        ("output", (path.output,), PRECISIONS),
-    ):
-        for value in values:
-            if value not in known:
-                yield key, value, f"one of {', '.join(known)}"
-    if not path.engines:
-        yield "engines", path.engines, "at least one engine"
-    if path.a != "f32":
-        yield "a", path.a, "f32: activations are not packed"
-    if any(n < 1 for n in path.multiple_of):
-        yield "multiple_of", path.multiple_of, "positive integers"
-    if path.call:
-        if path.kernel or path.pack:
-            yield "kernel", path.kernel, "no kernel where the path is Python"
-        return
-    if (path.pack is not None) != (path.b != "f32"):
-        yield "pack", path.pack, "a packer exactly where b is packed"
-    if not path.entries or path.entries[-1].max_m is not None:
-        yield "entries", path.entries, "a last entry point that takes any M"
-    for entry in path.entries:
-        yield from _entry_faults(entry)
-    slots = path.layout.slots
-    if len(set(slots)) != len(slots) or not all(0 <= slot < MOST_BINDINGS for slot in slots):
-        yield "bindings", slots, f"a slot of its own for each, 0 to {MOST_BINDINGS - 1}"
-    if not 1 <= len(path.dims) <= MOST_FIELDS:
-        yield "dims", len(path.dims), f"1 to {MOST_FIELDS} fields"
-    for key, file in (("kernel", path.kernel_file()), ("pack", path.pack_file())):
-        if file is not None and not file.is_file():
-            yield key, str(file), "a file that exists"
-
-
-def _entry_faults(entry: Entry) -> Iterator[tuple[str, object, str]]:
-    if min(entry.rows, entry.cols, entry.max_m or 1) < 1:
-        yield "entries", entry, "positive sizes"
-    if len(entry.axes) > 3 or any(step.per < 1 for step in entry.axes if step):
-        yield "dispatch", entry.axes, "x, y and z, each with per of at least 1"
-    if len(entry.constants) > MOST_CONSTANTS:
-        yield "constants", len(entry.constants), f"at most {MOST_CONSTANTS}"
-    for name, value in entry.constants:
-        if isinstance(value, str) and value not in SYMBOLS:
-            yield f"constants.{name}", value, f"a number or one of {', '.join(SYMBOLS)}"
-
-
 # The reference is a path like any other, so it runs through the same runner. It is never gated
 # and never listed: it is what the others are compared with.
 REFERENCE = FastPath(
@@ -269,28 +207,35 @@ BUILTIN: tuple[FastPath, ...] = (
         pack="pack_f16.wgsl",
         why="core built-ins pack2x16float and unpack2x16float; no feature needed",
     ),
+    FastPath(
+        name="coop-matrix",
+        pill="coop-matrix",
+        kernel="matmul_coop_matrix.wgsl",
+        requires=("shader-f16", "subgroups", "subgroup-matrix"),
+        b="f16-packed",
+        products="matrix",
+        matrix=("f16", "f32"),
+        entries=(
+            Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
+            Entry("main", 64, 64),
+        ),
+        pack="pack_f16.wgsl",
+        needs="f16-storage",
+        fallback="f16-storage",
+        why="the adapter's own matrix units, f16 in and f32 out; A is rounded to f16",
+    ),
+    FastPath(
+        name="coop-matrix-f16-sums",
+        pill="coop-matrix f16 sums",
+        kernel="matmul_coop_matrix.wgsl",
+        requires=("shader-f16", "subgroups", "subgroup-matrix"),
+        b="f16-packed",
+        products="matrix",
+        accumulate="f16",
+        matrix=("f16", "f16"),
+        entries=(Entry("main", 64, 64),),
+        pack="pack_f16.wgsl",
+        opt_in=True,
+        why="none: passes at K = 128 and fails from K = 1024 on, as no small shape shows",
+    ),
 )
-
-
-def registered() -> tuple[FastPath, ...]:
-    """Every registered path, validated."""
-    return tuple(validate(path) for path in BUILTIN)
-
-
-def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
-    """The named paths, or every one that is not opt-in where no name is given.
-
-    Raises:
-        UnknownNameError: with the list of registered names.
-    """
-    by_name = {path.name: path for path in paths}
-    chosen = list(dict.fromkeys(names))
-    for name in chosen:
-        if name not in by_name:
-            raise UnknownNameError(
-                f"unknown path {name!r}; the registered paths are {', '.join(by_name)}",
-                "tinygate paths",
-            )
-    if not chosen:
-        return tuple(path for path in paths if not path.opt_in)
-    return tuple(by_name[name] for name in chosen)

@@ -20,9 +20,10 @@ from typing import Any
 
 from tinygate.errors import CannotVerifyError, PackingRefusedError
 from tinygate.interface import Entry
-from tinygate.paths import FastPath, Format, Precision, validate
+from tinygate.paths import FastPath, Format, Precision
 from tinygate.sources import read_source
 from tinygate.tomlfile import shown
+from tinygate.validator import validate
 
 GROUP = "tinygate.paths"
 _MOST_PATHS = 1000

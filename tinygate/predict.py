@@ -69,7 +69,7 @@ class Predictor:
 
     def _variance(self, A: F32, B: F32, block: tuple[slice, slice]) -> F64:
         """One block of V. Operands that the kernel rounds inside count as if stored so."""
-        inside = FORMATS["f16-packed"] if self.path.products == "f16" else None
+        inside = FORMATS["f16-packed"] if self.path.rounds_inside else None
         V: F64 = np.zeros((block[0].stop - block[0].start, block[1].stop - block[1].start))
         storage = inside or FORMATS[self.path.b]
         if storage.columns_per_word > 1:

@@ -7,9 +7,34 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinygate import manifest, paths, plugins
-from tinygate.errors import ConfigError
-from tinygate.paths import REFERENCE, FastPath
+from tinygate import manifest, plugins
+from tinygate.errors import ConfigError, UnknownNameError
+from tinygate.paths import BUILTIN, REFERENCE, FastPath
+from tinygate.validator import validate
+
+
+def registered() -> tuple[FastPath, ...]:
+    """Every registered path, validated."""
+    return tuple(validate(path) for path in BUILTIN)
+
+
+def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
+    """The named paths, or every one that is not opt-in where no name is given.
+
+    Raises:
+        UnknownNameError: with the list of registered names.
+    """
+    by_name = {path.name: path for path in paths}
+    chosen = list(dict.fromkeys(names))
+    for name in chosen:
+        if name not in by_name:
+            raise UnknownNameError(
+                f"unknown path {name!r}; the registered paths are {', '.join(by_name)}",
+                "tinygate paths",
+            )
+    if not chosen:
+        return tuple(path for path in paths if not path.opt_in)
+    return tuple(by_name[name] for name in chosen)
 
 
 @dataclass(frozen=True)
@@ -30,7 +55,7 @@ class Registry:
         """
         by_file = {_resolved(path.file): path.name for path in self.paths if path.file}
         names = [by_file[_resolved(a)] if is_file(a) else a for a in arguments]
-        return paths.select(names, self.paths)
+        return select(names, self.paths)
 
 
 def load(
@@ -43,7 +68,7 @@ def load(
     """
     found = plugins.discover() if with_plugins else plugins.Found((), ())
     named = {_resolved(f): f for f in (*filter(is_file, arguments), *files)}
-    every = (*paths.registered(), *found.paths, *(manifest.load(Path(f)) for f in named.values()))
+    every = (*registered(), *found.paths, *(manifest.load(Path(f)) for f in named.values()))
     sources = {REFERENCE.name: "the reference"}
     for path in every:
         if path.name in sources:

@@ -32,9 +32,8 @@ def _outlier(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator
     A = normal(rng, shape.M, shape.K, 1.0)
     B = normal(rng, shape.K, shape.N, _SIGMA)
     # Narrower where an f16 product, sum or output could not hold the wide ones.
-    half = "f16" in (path.products, path.accumulate, path.output)
-    A[:, rng.integers(shape.K)] *= 30 if half else 300
-    B[:, rng.integers(shape.N)] *= 100 if half else 1000
+    A[:, rng.integers(shape.K)] *= 30 if path.holds_f16 else 300
+    B[:, rng.integers(shape.N)] *= 100 if path.holds_f16 else 1000
     yield weights(A, B)
 
 

@@ -30,8 +30,9 @@ from typing import Any
 from tinygate.adapters import AdapterTraits
 from tinygate.families import FAMILIES
 from tinygate.interface import Layout
-from tinygate.paths import FEATURES, Entry, FastPath, validate
+from tinygate.paths import FEATURES, Entry, FastPath
 from tinygate.shapes import Shape
+from tinygate.validator import validate
 
 FOLDER = Path(__file__).parent
 # What the gate's checks are called in a result.
