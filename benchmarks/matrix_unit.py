@@ -1,0 +1,113 @@
+"""How far a matrix unit's own sums are from the exact product: what MATRIX_FACTOR is calibrated by.
+
+    python benchmarks/matrix_unit.py [--engine dawn] [--seeds 5] [--json FILE]
+
+Operands are values that f16 holds, so the kernel rounds none, and what is left is the unit: the
+largest |F-S| over sqrt(K) 2^-24 |A||B|, and over sqrt(K) 2^-24 sqrt((A∘A)(B∘B)), for every
+configuration that the adapter lists. The gate's e32 is 4 of the first or 8 of the second. Beside
+it the same for f16-storage, whose sums are the shader's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tinygate import adapters, engines, traits
+from tinygate.blocks import magnitude
+from tinygate.formats import F32, FORMATS
+from tinygate.harness import Harness
+from tinygate.paths import BUILTIN, FastPath
+from tinygate.precision import U32, Norm
+from tinygate.runner import Runner
+from tinygate.shapes import Shape
+
+SIZES = (16, 64, 256, 1024, 4096, 16384)
+FAMILIES = {"uniform": (-0.2, 0.2), "positive": (0.0, 0.4)}
+FEATURES = ("shader-f16", "subgroups", "subgroup-matrix")
+
+
+def paths(info: adapters.AdapterInfo) -> Iterator[FastPath]:
+    """f16-storage, then every matrix path as it is compiled for this adapter."""
+    for path in BUILTIN:
+        if path.name == "f16-storage" or (path.matrix and not path.lacks(info)):
+            for one in path.on(info):
+                # The tiles, not the matrix-vector entry, whatever M is.
+                yield replace(one, entries=one.entries[-1:])
+
+
+def product(harness: Harness, path: FastPath, A: F32, B: F32) -> F32:
+    """C as the path's kernel makes it, [M, N]."""
+    shape = Shape(A.shape[0], A.shape[1], B.shape[1])
+    a, plain = harness.activations([A]), harness.weights([B])
+    stored = harness.pack(path, shape, plain, [B])
+    assert stored.arena is not None
+    held = FORMATS[path.b].decode(stored.words[0], shape.N)
+    assert np.array_equal(held.astype(np.float32), B), "f16 holds these values"
+    c = harness.outputs(1, shape)
+    harness.run(path, shape, a, stored.arena, c, 0)
+    C = c.read()[0, : shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N).copy()
+    for arena in (a, stored.arena, c):
+        arena.destroy()
+    return C
+
+
+def share(C: F32, A: F32, B: F32, norm: Norm) -> float:
+    """The largest |C - A·B| over sqrt(K) 2^-24 D."""
+    whole = (slice(0, C.shape[0]), slice(0, C.shape[1]))
+    exact = A.astype(np.float64) @ B.astype(np.float64)
+    scale = np.sqrt(A.shape[1]) * U32 * magnitude(A, B, whole, norm)
+    return float((np.abs(C - exact) / scale).max())
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--engine", default="dawn")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    engine = engines.load(options.engine, features=FEATURES)
+    info = adapters.choose(engine.adapters())
+    runner = Runner(engine.open(info.index, [name for name in FEATURES if name in info.features]))
+    harness, found = Harness(runner), traits.probe(runner)
+    print(f"{info.engine} {info.engine_version}, {info.name}, {info.driver}, {found.subgroup_size}")
+    print(f"{'path':30} {'matrix':10} {'family':9} {'K':>6} {'of |A||B|':>10} {'of G':>8}")
+    rows = []
+    for path in paths(info):
+        sizes = "x".join(map(str, path.matrix_sizes or ()))
+        for family, (low, high) in FAMILIES.items():
+            for K in SIZES:
+                worst: dict[Norm, float] = {"abs": 0.0, "G": 0.0}
+                for seed in range(options.seeds):
+                    rng = np.random.default_rng(seed)
+                    A = rng.uniform(low, high, (64, K)).astype(np.float16).astype(np.float32)
+                    B = rng.uniform(low, high, (K, 128)).astype(np.float16).astype(np.float32)
+                    C = product(harness, path, A, B)
+                    worst = {norm: max(worst[norm], share(C, A, B, norm)) for norm in worst}
+                row = {"path": path.name, "matrix": sizes, "family": family, "K": K}
+                rows.append({**row, "of_magnitude": worst["abs"], "of_G": worst["G"]})
+                print(
+                    f"{path.name:30} {sizes:10} {family:9} {K:6} {worst['abs']:10.3f} "
+                    f"{worst['G']:8.3f}",
+                    flush=True,
+                )
+    if options.json:
+        about = {
+            "engine": f"{info.engine} {info.engine_version}",
+            "adapter": info.name,
+            "driver": info.driver,
+            "seeds": options.seeds,
+        }
+        options.json.write_text(json.dumps({**about, "rows": rows}, indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
