@@ -53,6 +53,13 @@ _ROWS = (
         _LAVAPIPE,
         suites={"bookworm": ("bookworm", "bookworm-backports")},
     ),
+    Driver("lavapipe26", _MESA, _LAVAPIPE, {"": ("trixie", "trixie-backports")}, own_libc=True),
+    Driver(
+        "swiftshader",
+        ("libvulkan1", "chromium-common"),
+        "usr/lib/chromium/vk_swiftshader_icd.json",
+        alone=True,
+    ),
 )
 DRIVERS = {driver.name: driver for driver in _ROWS}
 DEFAULT = "lavapipe"

@@ -113,6 +113,29 @@ def test_a_crash_in_a_run_leaves_the_rest(
     assert report.exit_code == 3
 
 
+@pytest.mark.parametrize("text", ["", "PROGRAM"])
+def test_the_worker_runs_on_the_python_that_is_named(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    program, started = tmp_path / "a python", tmp_path / "started"
+    program.write_text(f"#!/bin/sh\ntouch '{started}'\nexec '{sys.executable}' \"$@\"\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TINYGATE_WORKER_PYTHON", text and str(program))
+    worker = Supervisor("native", None, (), 600)
+    assert worker.run(NEXT).status is Status.PASS
+    worker.close()
+    assert started.exists() == bool(text)
+
+
+def test_a_python_that_is_not_there_is_an_error_with_a_hint(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TINYGATE_WORKER_PYTHON", str(tmp_path / "none"))
+    with pytest.raises(DeviceError, match="the worker does not start: .*none") as caught:
+        Supervisor("native", None, (), 600).start()
+    assert "TINYGATE_WORKER_PYTHON" in caught.value.hint
+
+
 def opened_session() -> Session:
     session = Session()
     assert isinstance(session.answer(OPEN), Opened)

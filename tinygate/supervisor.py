@@ -23,6 +23,7 @@ from tinygate.results import CaseResult
 T = TypeVar("T")
 
 _ENDED = object()
+PYTHON = "TINYGATE_WORKER_PYTHON"
 DEFAULT_TIMEOUT = 120.0  # seconds for a case
 # A driver may take this long to start however short the cases are meant to be.
 _OPENING_TIMEOUT = 60.0
@@ -100,22 +101,33 @@ class Supervisor:
 
 
 class _Worker:
-    """A worker process and the thread that reads its answers."""
+    """A worker process and the thread that reads its answers.
+
+    It runs on this process's Python, or on the program that TINYGATE_WORKER_PYTHON names: a driver
+    may need a newer C library than the machine's, and only the worker opens the driver.
+    """
 
     def __init__(self) -> None:
         package = str(Path(__file__).resolve().parent.parent)
         inherited = os.environ.get("PYTHONPATH")
-        # -P: what lies in the current folder must not be imported instead of numpy or wgpu.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tinygate.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={
-                **os.environ,
-                "PYTHONPATH": f"{package}{os.pathsep}{inherited}" if inherited else package,
-            },
-        )
+        python = os.environ.get(PYTHON) or sys.executable
+        try:
+            # -P: what lies in the current folder must not be imported instead of numpy or wgpu.
+            self._process = subprocess.Popen(
+                [python, "-P", "-m", "tinygate.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": f"{package}{os.pathsep}{inherited}" if inherited else package,
+                },
+            )
+        except OSError as error:
+            raise DeviceError(
+                f"the worker does not start: {error}",
+                f"{PYTHON} names the Python it runs on; unset it or mend it",
+            ) from None
         self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._said: collections.deque[str] = collections.deque(maxlen=20)
         for target in (self._read_answers, self._read_stderr):
