@@ -131,7 +131,7 @@ def test_a_python_that_is_not_there_is_an_error_with_a_hint(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TINYGATE_WORKER_PYTHON", str(tmp_path / "none"))
-    with pytest.raises(DeviceError, match="the worker does not start: .*none") as caught:
+    with pytest.raises(DeviceError, match=r"the worker does not start: .*none") as caught:
         Supervisor("native", None, (), 600).start()
     assert "TINYGATE_WORKER_PYTHON" in caught.value.hint
 
