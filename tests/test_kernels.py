@@ -120,6 +120,11 @@ FEW, MAIN = Entry("few", 8, 32, 8, (("ROWS", "M"),)), Entry("main", 64, 64, None
         {"entries": (FEW, replace(MAIN, constants=(("U", 16),)))},
         {"entries": (FEW, replace(MAIN, constants=()))},
         {"entries": (replace(FEW, constants=(("ROWS", "N"),)), MAIN)},
+        {"products": "f16"},
+        {"accumulate": "f16"},
+        {"output": "f16"},
+        {"deterministic": False},
+        {"matrix_sizes": (8, 8, 8)},
     ],
 )
 def test_a_hash_changes_with_what_is_compiled(path: FastPath, change: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from tinygate.errors import ConfigError
-from tinygate.paths import FastPath, wgsl_file
+from tinygate.paths import REFERENCE, FastPath, wgsl_file
 
 _MAX_SOURCE_BYTES = 1 << 20
 
@@ -44,12 +44,16 @@ def shown(file: Path) -> str:
 
 
 def source_hash(path: FastPath) -> str:
-    """SHA-256 over kernel, packer, entry points with their constants, bindings and uniform: what a
-    verdict is of. Of a Python path over its plug-in's name and version: more is out of reach."""
+    """SHA-256 over kernel, packer, entry points with their constants, bindings and uniform, what is
+    declared of the numerics, and the reference's kernel: what a verdict is of. Of a Python path
+    over its plug-in's name and version: more is out of reach."""
     digest = hashlib.sha256()
-    for file in () if path.call else filter(None, (path.kernel_file(), path.pack_file())):
+    own = () if path.call else filter(None, (path.kernel_file(), path.pack_file()))
+    for file in (*own, REFERENCE.kernel_file()):
         digest.update(read_source(file).encode())
         digest.update(b"\0")
+    declared = (path.a, path.b, path.accumulate, path.products, path.output, path.deterministic)
+    digest.update(repr((declared, path.matrix, path.matrix_sizes)).encode())
     entries = [(e.name, e.rows, e.cols, e.max_m, e.constants) for e in path.entries]
     digest.update(json.dumps(entries).encode())
     if path.call:
