@@ -156,7 +156,11 @@ def use(driver: Driver, python: str, reason: str) -> str:
     if not fresh:
         return text
     settings = folder / "env"
-    found, said = probe(python, settings)
+    try:
+        found, said = probe(python, settings)
+    except SetupError:
+        (folder / "ready").unlink()
+        raise
     if found is None:
         (folder / "ready").unlink()
         raise SetupError(

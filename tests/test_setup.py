@@ -264,6 +264,16 @@ def test_a_software_adapter_that_is_not_found_is_an_error_and_is_not_kept(
     assert not (tmp_path / "lavapipe" / "ready").exists()
 
 
+def test_a_driver_that_could_not_be_tried_is_not_kept_either(
+    adapter: Any, drivers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drivers, "fetch", lambda driver, folder: unpacked(drivers, tmp_path))
+
+    with pytest.raises(adapter.SetupError, match="exit code 1"):
+        adapter.use(drivers.DRIVERS["lavapipe"], "false", "for a test")
+    assert not (tmp_path / "lavapipe" / "ready").exists()
+
+
 def test_tinygate_is_asked_again_only_after_a_change(
     adapter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
