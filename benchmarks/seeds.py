@@ -1,10 +1,12 @@
 """How often a right kernel is rejected, and how near the limits it comes.
 
-    python benchmarks/seeds.py [--seeds 200] [--suite ragged|tiny] [--inputs all] [--json FILE]
+    python benchmarks/seeds.py [--path NAME] [--seeds 200] [--suite ragged|tiny|odd] [--inputs all]
+        [--json FILE]
 
-Runs f16-storage over the families for every seed, in one process, and prints per shape and
+Runs a path over the families for every seed, in one process, and prints per shape and
 family the verdicts and the worst share of a limit. Exit 1 if any case is not a PASS.
-`tiny` is 1x1x1 1x5x3 1x64x1 2x64x1 3x257x129, `ragged` is 64x128x128 and the suite of that name.
+`tiny` is 1x1x1 1x5x3 1x64x1 2x64x1 3x257x129, `ragged` is 64x128x128 and the suite of that name,
+`odd` has every M up to 9 and every remainder of K, N and M by four.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from tinygate import adapters, engines, traits
 from tinygate.cases import Case
 from tinygate.families import DEFAULT_FAMILIES, parse_families
 from tinygate.harness import Harness
-from tinygate.registry import registered
+from tinygate.registry import registered, select
 from tinygate.runner import Runner
 from tinygate.shapes import SUITES, Shape
 from tinygate.trial import run_case
@@ -28,12 +30,17 @@ from tinygate.trial import run_case
 SHAPES = {
     "ragged": (Shape(64, 128, 128), *SUITES["ragged"]),
     "tiny": tuple(map(Shape.parse, ["1x1x1", "1x5x3", "1x64x1", "2x64x1", "3x257x129"])),
+    "odd": (
+        *(Shape(M, 40 + 11 * M, 29 + 2 * M) for M in range(1, 10)),
+        *map(Shape.parse, ["66x71x70", "70x130x134", "131x257x131", "18x15x514", "9x1027x10"]),
+    ),
 }
 
 
 def main() -> int:
     """Run every seed and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--path", default="f16-storage")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--suite", choices=SHAPES, default="ragged")
@@ -43,11 +50,13 @@ def main() -> int:
     options = parser.parse_args()
     engine = engines.load("native", every_backend=options.adapter is not None)
     info = adapters.choose(engine.adapters(), options.adapter)
-    runner = Runner(engine.open(info.index, []))
+    (path,) = select([options.path], registered())
+    if missing := path.lacks(info):
+        parser.error(f"{path.name}: {missing}")
+    runner = Runner(engine.open(info.index, path.requires))
     harness, found = Harness(runner), traits.probe(runner)
-    (path,) = (path for path in registered() if path.name == "f16-storage")
     print(
-        f"{info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
+        f"{path.name}; {info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
         f"{options.first + options.seeds - 1}"
     )
     began = time.perf_counter()
@@ -80,6 +89,7 @@ def main() -> int:
         options.json.write_text(
             json.dumps(
                 {
+                    "path": path.name,
                     "adapter": info.name,
                     "driver": info.driver,
                     "backend": info.backend,

@@ -24,7 +24,9 @@ def open_device() -> Device:
     """A device of the preferred adapter, with the features the faults use."""
     engine = engines.load(engines.DEFAULT_ENGINE)
     info = choose(engine.adapters())
-    return engine.open(info.index, [name for name in ("subgroups",) if name in info.features])
+    return engine.open(
+        info.index, [name for name in ("shader-f16", "subgroups") if name in info.features]
+    )
 
 
 @pytest.fixture(scope="session")

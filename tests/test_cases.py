@@ -44,6 +44,7 @@ from tinygate.supervisor import Supervisor
 from tinygate.validator import validate
 
 STORAGE = BUILTIN[0]
+BY_NAME = {path.name: path for path in BUILTIN}
 RIGHT = faults.right("right_f32").path
 SMALL = Shape(17, 33, 65)
 NO_DRIVERS = ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES")
@@ -102,6 +103,7 @@ def changed(old: str, new: str) -> str:
         ("clobber B", "writes_into_b", ["changed an input: B"]),
         ("bias-1pct", "bias_1pct", ["max_abs over limit"]),
         ("lanes-32", "lanes_32", ["over limit"]),
+        ("lanes-32 by shuffles", "lanes_32_step", ["over limit"]),
         ("packing truncated", "pack_truncated", ["packing"]),
         ("packing 9 bits", "pack_9_bits", ["packing"]),
         ("packing scaled", "pack_scaled", ["packing"]),
@@ -124,6 +126,45 @@ def test_lanes_32_records_the_subgroup_size(run: Run) -> None:
     assert (run.traits.subgroup_size is None) == (
         "subgroups" not in run.harness.device.info.features
     )
+
+
+def test_lanes_32_in_a_report(device: Device) -> None:
+    """The path is right for these lanes, the fault is not, and both verdicts say for which."""
+    wrong, right = faults.fault("lanes_32").path, BY_NAME["subgroups"]
+    report = verify.run(Plan((wrong, right), (SMALL,)))
+    if "subgroups" not in device.info.features:
+        assert {path.status for path in report.paths} == {Status.SKIP}
+        return
+    (platform,) = report.platforms
+    assert platform.traits is not None
+    lanes = platform.traits.subgroup_size
+    assert lanes is not None
+    expected = Status.FAIL if lanes < 32 else Status.PASS
+    assert [path.status for path in report.paths] == [expected, Status.PASS]
+
+
+class Misreported:
+    """The session's device as if its adapter reported other subgroups than it has."""
+
+    def __init__(self, device: Device, low: int, high: int) -> None:
+        self._device = device
+        self.info = replace(device.info, subgroup_min=low, subgroup_max=high)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+
+def test_lanes_that_are_not_as_reported_are_refused(run: Run) -> None:
+    lanes = run.traits.subgroup_size
+    if lanes is None:
+        pytest.skip("the adapter has no subgroups")
+    runner = Runner(Misreported(run.harness.device, 2 * lanes, 4 * lanes))
+    runner.subgroup_size = lanes
+    for path in (BY_NAME["subgroups"], faults.right("right_shuffles").path):
+        result = run(path, SMALL, harness=Harness(runner))
+        assert result.status is Status.ERROR
+        assert f"have {lanes} lanes here, and the adapter reports {2 * lanes} to" in result.reason
+    assert run(STORAGE, SMALL, harness=Harness(runner)).status is Status.PASS
 
 
 @pytest.mark.parametrize("operand", ["A", "B"])
@@ -314,7 +355,10 @@ def test_a_packer_that_strays_in_a_panel_is_caught(run: Run) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("shape", ["1x1x1", "1x5x3", "1x64x1", "2x64x1", "3x257x129"])
 def test_tiny(run: Run, shape: str, seed: int) -> None:
+    here = run.harness.device.info
     for path in registered():
+        if path.lacks(here) or path.accumulate == "f16":  # which is not precise enough at K = 257
+            continue
         for family in DEFAULT_FAMILIES:
             result = run(path, shape, family, seed)
             assert result.status is Status.PASS, result.reason
@@ -350,7 +394,7 @@ class WithoutFeatures(Supervisor):
 
 
 def test_no_f16(device: Device) -> None:
-    needing = replace(RIGHT, name="f16-compute", requires=("shader-f16",))
+    needing = BY_NAME["shader-f16"]
     plan = Plan((needing, STORAGE), (SMALL,))
     report = verify.run(plan, worker=WithoutFeatures("native", None, (), 60))
     skipped, ran = report.paths
@@ -358,7 +402,7 @@ def test_no_f16(device: Device) -> None:
     assert skipped.reason == "adapter lacks shader-f16"
     assert not skipped.detected
     assert report.exit_code == 0
-    assert replace(report, required=("f16-compute",)).exit_code == 3
+    assert replace(report, required=("shader-f16",)).exit_code == 3
 
 
 def test_shader_error(run: Run, tmp_path: Path) -> None:

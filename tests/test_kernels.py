@@ -10,9 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tinygate.adapters import Limits
+from tinygate.adapters import AdapterInfo, Limits
 from tinygate.errors import CannotVerifyError, ConfigError, LimitError
-from tinygate.kernels import check_fits, grid, matmul_kernel, pack_kernel, with_lines
+from tinygate.kernels import (
+    check_fits,
+    check_lanes,
+    grid,
+    matmul_kernel,
+    pack_kernel,
+    with_lines,
+)
 from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
 from tinygate.shapes import Shape
 from tinygate.sources import read_source, source_hash
@@ -190,3 +197,45 @@ def test_a_matrix_kernel_without_a_configuration_or_lanes(
 def test_a_line_to_replace_is_there_once(code: str) -> None:
     with pytest.raises(CannotVerifyError, match="lines `const A = …`"):
         with_lines(code, {"const A = ": "2u;"})
+
+
+def reporting(low: int | None, high: int | None) -> AdapterInfo:
+    """An adapter that says its subgroups have so many lanes."""
+    adapter = AdapterInfo("native", "0", 0, "a", "CPU", "Vulkan", "d", ("subgroups",), LIMITS)
+    return replace(adapter, subgroup_min=low, subgroup_max=high)
+
+
+BY_SUBGROUP = replace(PATH, requires=("subgroups",))
+BY_CONSTANT = replace(PATH, entries=(Entry("main", 8, 8, None, (("LANES", "subgroup_size"),)),))
+
+
+@pytest.mark.parametrize("path", [BY_SUBGROUP, BY_CONSTANT], ids=["requires", "constant"])
+@pytest.mark.parametrize(
+    ("measured", "low", "high", "says"),
+    [
+        (16, 32, 32, "subgroups have 16 lanes here, and the adapter reports 32 to 32"),
+        (64, 4, 32, "subgroups have 64 lanes here, and the adapter reports 4 to 32"),
+        (1, 4, 128, "subgroups have 1 lanes here, and the adapter reports 4 to 128"),
+        (8, 16, None, "subgroups have 8 lanes here, and the adapter reports 16 to ?"),
+        (8, None, 4, "subgroups have 8 lanes here, and the adapter reports ? to 4"),
+    ],
+)
+def test_other_lanes_than_reported_are_refused(
+    path: FastPath, measured: int, low: int | None, high: int | None, says: str
+) -> None:
+    check_lanes(PATH, measured, reporting(low, high))
+    with pytest.raises(CannotVerifyError) as caught:
+        check_lanes(path, measured, reporting(low, high))
+    assert caught.value.message == says
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("measured", "low", "high"),
+    [(8, 4, 128), (32, 32, 32), (4, 4, 4), (8, None, None), (8, 8, None), (None, 32, 32)],
+)
+def test_lanes_as_reported_or_unknown_are_taken(
+    measured: int | None, low: int | None, high: int | None
+) -> None:
+    for path in (BY_SUBGROUP, BY_CONSTANT):
+        check_lanes(path, measured, reporting(low, high))

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tinygate.adapters import Limits
+from tinygate.adapters import AdapterInfo, Limits
 from tinygate.engines.base import Access, Kernel
 from tinygate.errors import CannotVerifyError, LimitError
 from tinygate.formats import FORMATS
-from tinygate.interface import Entry, Layout
+from tinygate.interface import SUBGROUP_SIZE, Entry, Layout
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
 from tinygate.sources import read_source, shown
@@ -173,3 +173,21 @@ def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
                 )
     if not path.call:
         dispatch_size(path.entry(shape), shape, limits)
+
+
+def check_lanes(path: FastPath, measured: int | None, info: AdapterInfo) -> None:
+    """Raise CannotVerifyError where the path works with subgroups and theirs have another number of
+    lanes than the adapter reports: one of the two is wrong, and so is whatever relies on it.
+
+    measured: the lanes that were counted, None where nobody has.
+    """
+    constants = (value for entry in path.entries for _, value in entry.constants)
+    if measured is None or ("subgroups" not in path.requires and SUBGROUP_SIZE not in constants):
+        return
+    low, high = info.subgroup_min, info.subgroup_max
+    if not (low or 0) <= measured <= (high or measured):
+        raise CannotVerifyError(
+            f"subgroups have {measured} lanes here, and the adapter reports {low or '?'} to "
+            f"{high or '?'}",
+            "the driver is wrong about its subgroups: use another, or a path without them",
+        )

@@ -12,6 +12,7 @@ from tinygate.formats import F32, FORMATS
 from tinygate.interface import Field, size_of
 from tinygate.kernels import (
     PACK_WORDS_PER_GROUP,
+    check_lanes,
     dispatch_size,
     grid,
     matmul_kernel,
@@ -51,7 +52,11 @@ class Runner:
         """C = A·B by the path's kernel; b is in the path's storage format.
 
         square: spread a linear dispatch over x and y, as a very large product would be.
+
+        Raises:
+            CannotVerifyError: where the path needs subgroups and theirs are not as reported.
         """
+        check_lanes(path, self.subgroup_size, self.device.info)
         kernel = matmul_kernel(path, shape, self.subgroup_size)
         layout = path.layout
         bindings: list[Binding | None] = [None] * len(kernel.layout)

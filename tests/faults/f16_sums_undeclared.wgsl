@@ -1,0 +1,36 @@
+// fault: sums in f16 and declares f32 sums
+// declares: b=f16-packed, products=f16, requires=shader-f16
+// shapes: 17x1024x65
+// must fail: uniform by max_abs, mean_rel, conformance
+// must fail: positive by max_abs, mean_rel, conformance
+// must fail: integer by exact, finite
+// because: the rounding of each sum is far over what f16 products alone are allowed
+// passes: identity
+
+enable f16;
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<vec2<f16>>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  let stride = (dims.N + 1u) / 2u;
+  var sum = 0.0h;
+  for (var k = 0u; k < dims.K; k++) {
+    sum += f16(a[m * dims.K + k]) * b[k * stride + n / 2u][n % 2u];
+  }
+  c[m * dims.N + n] = f32(sum);
+}
