@@ -364,6 +364,28 @@ def test_tiny(run: Run, shape: str, seed: int) -> None:
             assert result.status is Status.PASS, result.reason
 
 
+@pytest.mark.parametrize("shape", ["64x128x128", "1x4096x64", "9x4096x64"])
+def test_f16_accumulate_does_what_it_declares_and_is_rejected(run: Run, shape: str) -> None:
+    if missing := BY_NAME["f16-accumulate"].lacks(run.harness.device.info):
+        pytest.skip(missing)
+    for family in ("uniform", "positive"):
+        result = run(BY_NAME["f16-accumulate"], shape, family)
+        failing = {check.name for check in result.checks if check.status is not Status.PASS}
+        assert failing <= {"max_abs", "mean_rel"}
+        assert result.status is Status.FAIL or family == "positive"
+    for family in ("integer", "identity"):
+        assert run(BY_NAME["f16-accumulate"], shape, family).status is Status.PASS
+
+
+@pytest.mark.parametrize("M", [1, 9])
+def test_f16_accumulate_stagnates_beyond_k_4096(run: Run, M: int) -> None:
+    if missing := BY_NAME["f16-accumulate"].lacks(run.harness.device.info):
+        pytest.skip(missing)
+    result = run(BY_NAME["f16-accumulate"], Shape(M, 8192, 64), "positive")
+    assert result.status is Status.FAIL
+    assert "stagnated: conformance 1.2" in result.reason
+
+
 def test_200_seeds(run: Run) -> None:
     """A few of them; the rest is benchmarks/seeds.py."""
     for seed in range(12):
