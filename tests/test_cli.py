@@ -250,7 +250,10 @@ def test_a_required_path_that_skips_is_exit_3(
 
 
 def test_list_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["verify", "--list", "--shape", "4x4x4:tiny", "-k", "f16-storage.*(uniform|integer)"]) == 0
+    assert (
+        run(["verify", "--list", "--shape", "4x4x4:tiny", "-k", "f16-storage.*(uniform|integer)"])
+        == 0
+    )
     assert capsys.readouterr().out.splitlines() == [
         "f16-storage/4x4x4:tiny/uniform",
         "f16-storage/4x4x4:tiny/integer",
@@ -431,7 +434,9 @@ def test_probe_lists_adapters_and_paths(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_paths_lists_declarations(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["paths"]) == 0
-    assert re.search(r"^f16-storage +f16 storage +f16-packed", capsys.readouterr().out, re.MULTILINE)
+    assert re.search(
+        r"^f16-storage +f16 storage +f16-packed", capsys.readouterr().out, re.MULTILINE
+    )
     assert run(["paths", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["paths"][0]["b"] == "f16-packed"
 
