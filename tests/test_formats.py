@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tinygate.formats import FORMATS
+from tinygate.formats import FORMATS, HALVES, PLAIN
 
-F16, F32 = FORMATS["f16-packed"], FORMATS["f32"]
+F16, F32 = HALVES, PLAIN
 # Every finite half in order; -0 is 0.
 halves = np.unique(np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64))
 halves = halves[np.isfinite(halves)]
@@ -60,8 +60,8 @@ def test_f32_stores_everything_as_it_is() -> None:
     assert np.array_equal(above, x)
     assert not F32.variance(x).any()
     words = x.view(np.uint32)
-    assert np.array_equal(F32.decode(words, 3), x[None])
-    assert F32.padding(words, 3).size == 0
+    assert np.array_equal(F32.decode(words, 1, 3), x[None])
+    assert F32.padding(words, 1, 3).size == 0
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_a_format_declares_is_so(name: str, largest: float, whole: int) -> 
     dtype = np.float32 if name == "f32" else np.float16
     assert storage.name == name
     assert storage.max_finite == np.finfo(dtype).max == largest
-    assert 2**storage.significand == whole
+    assert storage.whole == whole
     assert np.array([whole], dtype)[0] == whole
     assert np.array([whole - 1], dtype)[0] == whole - 1
     assert int(np.array([whole + 1], dtype)[0]) != whole + 1
@@ -90,16 +90,16 @@ def test_columns_share_words(N: int, stride: int) -> None:
 def test_the_low_half_is_the_first_column() -> None:
     # 1.0 is 0x3c00, -2.0 is 0xc000, 65504 is 0x7bff, 2^-24 is 0x0001.
     words = np.array([0xC0003C00, 0x00007BFF, 0x3C000001, 0xBEEFC000], np.uint32)
-    assert F16.decode(words, 3).tolist() == [[1.0, -2.0, 65504.0], [2.0**-24, 1.0, -2.0]]
-    assert F16.decode(words, 4).tolist()[0] == [1.0, -2.0, 65504.0, 0.0]
-    assert F16.padding(words, 3).tolist() == [0, 0xBEEF]
-    assert F16.padding(words, 4).size == 0
+    assert F16.decode(words, 2, 3).tolist() == [[1.0, -2.0, 65504.0], [2.0**-24, 1.0, -2.0]]
+    assert F16.decode(words, 2, 4).tolist()[0] == [1.0, -2.0, 65504.0, 0.0]
+    assert F16.padding(words, 2, 3).tolist() == [0, 0xBEEF]
+    assert F16.padding(words, 2, 4).size == 0
 
 
 def test_decoding_copies_nothing() -> None:
     words = np.zeros(12, np.uint32)
-    for storage, N in ((F16, 5), (F32, 4)):
-        assert np.shares_memory(storage.decode(words, N), words)
+    for storage, K, N in ((F16, 4, 5), (F32, 3, 4)):
+        assert np.shares_memory(storage.decode(words, K, N), words)
 
 
 @settings(deadline=None)

@@ -276,7 +276,7 @@ def test_packing() -> None:
     padding = gate.packing(Packing(NONE, padding=2))
     assert (padding.status, padding.reason) == (
         FAIL,
-        "packing: padding is not zero in 2 rows",
+        "packing: padding is not zero in 2 places",
     )
     wrong = gate.packing(Packing(ONE, original=0.1, stored=0.25))
     assert (wrong.status, wrong.reason) == (

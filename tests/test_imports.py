@@ -28,6 +28,7 @@ PURE = (
     "gate",
     "results",
     "formats",
+    "quantised",
     "predict",
     "diagnosis",
 )

@@ -100,7 +100,7 @@ class PythonCandidate:
         return self._changed
 
     def _held(self, B: F32) -> Words:
-        nearest = np.dtype("<f2" if FORMATS[self._case.path.b].columns_per_word == 2 else "<f4")
+        nearest = np.dtype("<f2" if FORMATS[self._case.path.b].packed else "<f4")
         if self._python.stored is None:
             with np.errstate(over="ignore"):
                 return _words(B.astype(nearest))

@@ -7,7 +7,7 @@ is found by bit pattern first, and what is non-finite is left out of every metri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tinygate.blocks import blocks, magnitude, product
 from tinygate.engines.base import Words
-from tinygate.formats import F32, StorageFormat, Values
+from tinygate.formats import F32, Own, StorageFormat, Values
 from tinygate.metrics import Metrics
 from tinygate.precision import Limit
 
@@ -264,12 +264,19 @@ def unequal_to_product(C: F32, A: F32, B: Values) -> Region:
 
 @dataclass(frozen=True)
 class Packing:
-    """What is wrong with a stored operand: an element's index, its original and what was stored."""
+    """What is wrong with a stored operand: an element's index, its original and what was stored.
+
+    padding   words of padding that are not 0
+    matrix    which operand
+    why       what its format asks
+    """
 
     region: Region
     original: float = 0.0
     stored: float = 0.0
     padding: int = 0
+    matrix: str = "B"
+    why: str = ""
 
     @property
     def wrong(self) -> bool:
@@ -278,32 +285,20 @@ class Packing:
 
 
 def packing(
-    storage: StorageFormat,
-    words: Words,
-    original: F32,
-    own: Callable[[slice], NDArray[np.float16]],
+    storage: StorageFormat, words: Words, original: F32, own: Own, matrix: str = "B"
 ) -> Packing:
-    """Check stored words against their originals.
+    """Check stored words against their originals, as the format asks; bits of no element must be 0.
 
-    Every value must be one of the two neighbours of its original in the format, and no farther from
-    it than the adapter's own conversion; the bits of no column must be 0.
-
-    own: rows of `original` -> what the adapter makes of them; asked for a block at a time.
+    own: rows of `original` -> what the adapter's own conversion makes of them; f16 asks for it, a
+    block at a time.
     """
-    K, N = original.shape
-    found = Region((K, N))
-    step = max(1, _FLAT // N)
-    rows = words.reshape(K, storage.stride(N))
-    for k in range(0, K, step):
-        part = slice(k, min(k + step, K))
-        x = original[part]
-        stored = storage.decode(rows[part], N)
-        below, above = storage.neighbours(x)
-        neighbour = (stored == below) | (stored == above)
-        farther = np.abs(stored.astype(np.float64) - x) > np.abs(own(part).astype(np.float64) - x)
-        found.add(~neighbour | farther, k)
-    padding = int(np.count_nonzero(storage.padding(words, N)))
+    rows, cols = original.shape
+    found = Region((rows, cols))
+    for first, wrong in storage.wrong(words, original, own):
+        found.add(wrong, first)
+    padding = int(np.count_nonzero(storage.padding(words, rows, cols)))
     if found.first is None:
-        return Packing(found, padding=padding)
-    k, n = found.first
-    return Packing(found, float(original[k, n]), float(storage.decode(rows[k], N)[0, n]), padding)
+        return Packing(found, padding=padding, matrix=matrix, why=storage.why)
+    i, j = found.first
+    stored = float(storage.decode(words, rows, cols)[i, j])
+    return Packing(found, float(original[i, j]), stored, padding, matrix, storage.why)

@@ -6,54 +6,129 @@ decodes what a packer wrote instead of trusting the packer.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.engines.base import Words
 from tinygate.precision import F16_MAX
+from tinygate.quantised import ALL, Q4, Int8, parts
 
 F32 = NDArray[np.float32]
-# A matrix as stored: float32, or float16 that is widened where it is used.
-Values = NDArray[np.float32] | NDArray[np.float16]
+# A matrix as stored: float32, float16 that is widened where it is used, or what only float64 holds.
+Values = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.float64]
+# Some rows of a matrix -> what the adapter's own pack2x16float makes of them.
+Own = Callable[[slice], NDArray[np.float16]]
+
+
+class StorageFormat(Protocol):
+    """One way to hold a matrix [rows, cols] in u32 words.
+
+    packed        a packer writes it; else it is the row-major f32 itself
+    quantised     values share scales, so what is stored depends on the neighbours too
+    max_finite    the largest magnitude it holds; packing refuses anything over it
+    whole         whole numbers up to this are held exactly; where quantised, if the scale is 1
+    why           what its packing check asks, in words
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def packed(self) -> bool: ...
+    @property
+    def quantised(self) -> bool: ...
+    @property
+    def max_finite(self) -> float: ...
+    @property
+    def whole(self) -> int: ...
+    @property
+    def why(self) -> str: ...
+
+    def words(self, rows: int, cols: int) -> int:
+        """Words of the whole matrix."""
+        ...
+
+    def groups(self, rows: int, cols: int) -> int:
+        """Workgroups of its packer."""
+        ...
+
+    def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
+        """The whole matrix's words -> the values of [rows, cols], or of a range of its rows."""
+        ...
+
+    def padding(self, words: Words, rows: int, cols: int) -> NDArray[Any]:
+        """The bits that belong to no element; a right packer leaves them 0."""
+        ...
+
+    def wrong(self, words: Words, original: F32, own: Own) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
+        ...
+
+    def variance(self, x: F32) -> NDArray[Any]:
+        """Of the error of storing x, elementwise; a quantised x must be the whole matrix."""
+        ...
 
 
 @dataclass(frozen=True)
-class StorageFormat:
-    """One way to hold B[K,N] in u32 words.
+class Elementwise:
+    """f32 or f16, each value by itself, in rows that begin with a word.
 
     columns_per_word   columns that share a word
-    max_finite         the largest magnitude it holds; packing refuses anything over it
-    significand        bits of significand, so integers up to 2^significand are exact
     """
 
     name: str
     columns_per_word: int
     max_finite: float
-    significand: int
+    whole: int
+    quantised: bool = False
+    why: str = "a stored value is one of its original's two neighbours, as near as pack2x16float's"
 
-    def stride(self, N: int) -> int:
-        """Words per row of K."""
-        return -(-N // self.columns_per_word)
+    @property
+    def packed(self) -> bool:
+        """Whether a packer writes it."""
+        return self.columns_per_word > 1
 
-    def words(self, K: int, N: int) -> int:
+    def stride(self, cols: int) -> int:
+        """Words per row."""
+        return -(-cols // self.columns_per_word)
+
+    def words(self, rows: int, cols: int) -> int:
         """Words of the whole matrix."""
-        return K * self.stride(N)
+        return rows * self.stride(cols)
 
-    def decode(self, words: Words, N: int) -> Values:
-        """Rows of words[..., stride] -> the values they hold, [..., N], without a copy."""
-        rows = words.reshape(-1, self.stride(N))
+    def groups(self, rows: int, cols: int) -> int:
+        """Workgroups of its packer: 64 words each."""
+        return -(-self.words(rows, cols) // 64)
+
+    def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
+        """The values of [rows, cols], or of some of its rows, without a copy."""
+        found = words.reshape(rows, self.stride(cols))[part]
         if self.columns_per_word == 1:
-            return rows.view(np.float32)
-        return rows.view("<f2")[:, :N]
+            return found.view(np.float32)
+        return found.view("<f2")[:, :cols]
 
-    def padding(self, words: Words, N: int) -> Words:
+    def padding(self, words: Words, rows: int, cols: int) -> Words:
         """The bits that belong to no column; a right packer leaves them 0."""
-        rows = words.reshape(-1, self.stride(N))
-        if N % self.columns_per_word == 0:
+        if cols % self.columns_per_word == 0:
             return np.zeros(0, np.uint32)
-        return rows[:, -1] >> np.uint32(16)
+        return words.reshape(rows, self.stride(cols))[:, -1] >> np.uint32(16)
+
+    def wrong(
+        self, words: Words, original: F32, own: Own
+    ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+        """Which values are neither neighbour of their original, or farther from it than the
+        adapter's own conversion; some rows at a time: (first row, mask)."""
+        rows, cols = original.shape
+        for part in parts(rows, cols):
+            x = original[part]
+            stored = self.decode(words, rows, cols, part)
+            below, above = self.neighbours(x)
+            neighbour = (stored == below) | (stored == above)
+            near = np.abs(own(part).astype(np.float64) - x)
+            yield part.start, ~neighbour | (np.abs(stored.astype(np.float64) - x) > near)
 
     def neighbours(self, x: F32) -> tuple[F32, F32]:
         """The largest stored value <= x and the smallest >= x, elementwise; equal where exact."""
@@ -76,7 +151,14 @@ class StorageFormat:
         return gap * gap / 12
 
 
-FORMATS = {
-    "f32": StorageFormat("f32", 1, float(np.finfo(np.float32).max), 24),
-    "f16-packed": StorageFormat("f16-packed", 2, F16_MAX, 11),
+PLAIN = Elementwise("f32", 1, float(np.finfo(np.float32).max), 2**24)
+HALVES = Elementwise("f16-packed", 2, F16_MAX, 2**11)
+
+# Of B[K,N], and of A[M,K].
+FORMATS: dict[str, StorageFormat] = {
+    "f32": PLAIN,
+    "f16-packed": HALVES,
+    "int8-packed": Int8("columns"),
+    "q4-block32": Q4(),
 }
+A_FORMATS: dict[str, StorageFormat] = {"f32": PLAIN, "int8-packed": Int8("rows")}

@@ -148,13 +148,13 @@ def conformance(found: Deviation, limit: Limit, cause: str = "") -> Check:
 
 def packing(found: Packing) -> Check:
     """Whether every stored value is as close to its original as the format and adapter allow."""
-    why = "a stored value is one of its original's two neighbours, as near as pack2x16float's"
+    why = found.why
     if found.padding:
         plural = "s" if found.padding > 1 else ""
         return Check(
             "packing",
             Status.FAIL,
-            f"packing: padding is not zero in {found.padding} row{plural}",
+            f"packing: padding is not zero in {found.padding} place{plural}",
             why=why,
         )
     if found.region.first is None:
@@ -164,7 +164,8 @@ def packing(found: Packing) -> Check:
     flushed = found.stored == 0 and 0 < abs(found.original) < F16_MIN_NORMAL
     reason = ("subnormals flushed: " if flushed else "") + (
         f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
-        f"stored wrong, B[{k},{n}]={found.original:.6g} stored as {found.stored:.6g}{where}"
+        f"stored wrong, {found.matrix}[{k},{n}]={found.original:.6g} stored as "
+        f"{found.stored:.6g}{where}"
     )
     return Check("packing", Status.FAIL, reason, why=why)
 
@@ -195,7 +196,7 @@ def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -
     """A packer took values that its format cannot hold."""
     assert outside.first is not None
     k, n = outside.first
-    stored = float(storage.decode(words.reshape(B.shape[0], -1)[k], B.shape[1])[0, n])
+    stored = float(storage.decode(words, *B.shape)[k, n])
     return Check(
         "refusal",
         Status.FAIL,

@@ -59,7 +59,7 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 def exact_integer(path: FastPath) -> int:
     """The largest n such that every whole number up to n is exact in the path's B, and so is its
     product with any of A's where products are f16."""
-    stored = 2 ** FORMATS[path.b].significand
+    stored = FORMATS[path.b].whole
     if path.rounds_inside:
         return int(min(stored, EXACT_SUM["f16"] // _largest_activation(path)))
     return int(stored)

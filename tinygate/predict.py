@@ -72,7 +72,7 @@ class Predictor:
         inside = FORMATS["f16-packed"] if self.path.rounds_inside else None
         V: F64 = np.zeros((block[0].stop - block[0].start, block[1].stop - block[1].start))
         storage = inside or FORMATS[self.path.b]
-        if storage.columns_per_word > 1:
+        if storage.packed and not storage.quantised:
             V += product(A, B, block, _square, storage.variance)  # type: ignore[arg-type]
         if inside:
             V += product(A, B, block, inside.variance, _square)  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ class Trial:
         Bs = [weights.B for weights in batch]
         check_inputs("B", Bs)
         plain = harness.weights(Bs)
-        packed = FORMATS[case.path.b].name != "f32"
+        packed = FORMATS[case.path.b].packed
         stored: Stored | None = None
         for As in rounds(batch):
             check_inputs("A", As)
@@ -173,7 +173,8 @@ class Trial:
     ) -> None:
         """Run the path as often as asked, from a fresh marker each time."""
         case = self.case
-        held = [FORMATS[case.path.b].decode(row, case.shape.N) for row in words]
+        size = (case.shape.K, case.shape.N)
+        held = [FORMATS[case.path.b].decode(row, *size) for row in words]
         c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
         first: tuple[Words, Facts] | None = None
         for number, facts in enumerate(self.facts):

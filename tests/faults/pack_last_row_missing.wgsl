@@ -2,7 +2,7 @@
 // declares: b=f16-packed, kernel=right_f16.wgsl
 // shapes: 17x33x65
 // must fail: uniform by packing, finite, max_abs, mean_rel
-// says: packing: padding is not zero in 1 row
+// says: packing: padding is not zero in 1 place
 // because: what is not packed holds NaN
 
 struct Dims { M: u32, K: u32, N: u32, pad: u32 }

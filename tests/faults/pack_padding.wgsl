@@ -5,7 +5,7 @@
 // must fail: positive by packing
 // must fail: integer by packing
 // must fail: identity by packing
-// says: packing: padding is not zero in 33 rows
+// says: packing: padding is not zero in 33 places
 // because: the padding is read back too
 // passes at: 17x33x64
 
