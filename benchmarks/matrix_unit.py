@@ -48,7 +48,7 @@ def product(harness: Harness, path: FastPath, A: F32, B: F32) -> F32:
     a, plain = harness.activations([A]), harness.weights([B])
     stored = harness.pack(path, shape, plain, [B])
     assert stored.arena is not None
-    held = FORMATS[path.b].decode(stored.words[0], shape.N)
+    held = FORMATS[path.b].decode(stored.words[0], *B.shape)
     assert np.array_equal(held.astype(np.float32), B), "f16 holds these values"
     c = harness.outputs(1, shape)
     harness.run(path, shape, a, stored.arena, c, 0)

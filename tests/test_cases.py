@@ -34,7 +34,7 @@ from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
 from tinygate.kernels import grid
 from tinygate.messages import Opened
-from tinygate.paths import BUILTIN, FEATURES, REFERENCE, FastPath
+from tinygate.paths import BUILTIN, REFERENCE, FastPath
 from tinygate.plan import Plan
 from tinygate.registry import registered, select
 from tinygate.results import CaseResult, Status
@@ -42,6 +42,7 @@ from tinygate.runner import Runner
 from tinygate.shapes import Shape
 from tinygate.supervisor import Supervisor
 from tinygate.validator import validate
+from tinygate.vocabulary import FEATURES
 
 STORAGE = BUILTIN[0]
 BY_NAME = {path.name: path for path in BUILTIN}

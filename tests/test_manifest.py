@@ -20,12 +20,13 @@ from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.harness import Harness
 from tinygate.interface import Layout, Steps
 from tinygate.kernels import declared_access, dispatch_size, group_layout, matmul_kernel
-from tinygate.paths import ENGINES, FEATURES, FastPath
+from tinygate.paths import FastPath
 from tinygate.results import CaseResult, Status
 from tinygate.shapes import Shape
 from tinygate.sources import source_hash
 from tinygate.trial import run_case
 from tinygate.validator import validate
+from tinygate.vocabulary import ENGINES, FEATURES
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "my_path"
 KERNEL = (EXAMPLE / "my_path.wgsl").read_text(encoding="utf-8")
@@ -98,6 +99,15 @@ def test_defaults(tmp_path: Path) -> None:
     assert (path.products, path.output, path.multiple_of) == ("f32", "f32", (1, 1, 1))
 
 
+def test_tinygates_own_packers_of_quantised_operands(tmp_path: Path) -> None:
+    text = swapped(MINIMAL, ('a = "f32"', 'a = "int8-packed"'), ('b = "f32"', 'b = "q4-block32"'))
+    path = manifest.load(written(tmp_path, text))
+    assert (path.pack_a, path.pack) == ("pack_int8_rows.wgsl", "pack_q4_block32.wgsl")
+    (tmp_path / "pack.wgsl").write_text("p")
+    text = text.replace("[dispatch]", 'pack_a = "pack.wgsl"\n[dispatch]')
+    assert manifest.load(written(tmp_path, text)).pack_a == str(tmp_path / "pack.wgsl")
+
+
 def test_every_key_at_once(tmp_path: Path) -> None:
     (tmp_path / "pack.wgsl").write_text("p")
     head = (
@@ -152,9 +162,9 @@ BAD: list[tuple[str, list[tuple[str, str]], list[str]]] = [
     ("kernel absolute", [("own.wgsl", "/etc/passwd")], ["outside of the manifest's folder"]),
     ("kernel nul", [("own.wgsl", "a\\u0000b")], ["path.kernel", "printable"]),
     ("a", [('a = "f32"', 'a = "f16"')], ["line 4: path.a is 'f16'", "does not support yet"]),
-    ("b", [('b = "f32"', 'b = "q4-block32"')], ["path.b", "does not support yet", "f16-packed"]),
+    ("b", [('b = "f32"', 'b = "f16"')], ["path.b", "does not support yet", "f16-packed"]),
     ("b word", [('b = "f32"', 'b = "f64"')], ["path.b is 'f64', expected one of f32"]),
-    ("accumulate", [('accumulate = "f32"', 'accumulate = "i32"')], ["does not support yet"]),
+    ("accumulate", [('accumulate = "f32"', 'accumulate = "i32"')], ["line 6", "int8-packed"]),
     ("dispatch none", [("x =", "[constants]\nx ="), ("y =", "#")], ["dispatch names no axis"]),
     ("dispatch key", [("x =", "w =")], ["line 8: dispatch.w is not a key"]),
     ("axis", [('"N"', '"L"')], ["line 8: dispatch.x.axis is 'L', expected one of M, K, N"]),
@@ -204,6 +214,7 @@ HEADS: list[tuple[str, str]] = [
     ('engines = ["webgl"]', "path.engines holds 'webgl', expected native, dawn, browser"),
     ("engines = []", "path.engines is '()', expected at least one engine"),
     ('pack = "own.wgsl"', "path.pack is"),
+    ('pack_a = "own.wgsl"', "path.pack_a is"),
     ('pack = "gone.wgsl"', "path.pack is 'gone.wgsl', and there is no such file"),
     ('entry = "a b"', "path.entry is 'a b'"),
     ("guard = 1", "path.guard is an integer, expected true or false"),

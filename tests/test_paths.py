@@ -11,13 +11,21 @@ from hypothesis import strategies as st
 
 from tinygate.adapters import AdapterInfo, Limits, MatrixConfiguration
 from tinygate.errors import ConfigError, UnknownNameError
-from tinygate.paths import BUILTIN, FEATURES, REFERENCE, Entry, FastPath
+from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
 from tinygate.registry import registered, select
 from tinygate.shapes import Shape
 from tinygate.validator import validate
+from tinygate.vocabulary import A_PACKERS, FEATURES, MOST_K_I32, PACKERS
 
 PATH = BUILTIN[0]
 SIZES = st.integers(1, 100_000)
+INT8 = {
+    "a": "int8-packed",
+    "b": "int8-packed",
+    "accumulate": "i32",
+    "pack": PACKERS["int8-packed"],
+    "pack_a": A_PACKERS["int8-packed"],
+}
 
 
 def test_the_built_in_paths_are_valid_and_named_once() -> None:
@@ -85,6 +93,41 @@ def test_a_wrong_field_is_refused_by_its_name(key: str, change: dict[str, Any]) 
 
 
 @pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        ("accumulate", {"accumulate": "i32"}),
+        ("accumulate", {**INT8, "output": "f16"}),
+        ("pack_a", {"pack_a": A_PACKERS["int8-packed"]}),
+        ("pack_a", {**INT8, "pack_a": None}),
+        ("pack_a", {**INT8, "pack_a": "/gone.wgsl"}),
+        ("a", {**INT8, "a": "q4-block32", "accumulate": "f32"}),
+        ("b", {"kernel": "", "pack": None, "call": "x", "b": "q4-block32"}),
+        ("kernel", {**INT8, "kernel": "", "pack": None, "call": "x"}),
+    ],
+)
+def test_a_packed_a_is_declared_whole(key: str, change: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=rf": {key} is "):
+        validate(replace(PATH, **change))
+
+
+def test_an_i32_sum_that_might_run_over_is_no_shape_for_it() -> None:
+    assert 127 * 127 * MOST_K_I32 < 2**31 <= 127 * 127 * (MOST_K_I32 + 1)
+    path = replace(PATH, **INT8)  # type: ignore[arg-type]
+    assert path.quantised
+    assert not PATH.quantised
+    assert path.misfit(Shape(1, MOST_K_I32, 1)) is None
+    assert path.misfit(Shape(1, MOST_K_I32 + 1, 1)) == (
+        "K=133145: an i32 sum of int8 products is exact up to K=133144"
+    )
+    assert PATH.misfit(Shape(1, MOST_K_I32 + 1, 1)) is None
+    assert [file.name for file in path.files()] == [
+        "matmul_f16_storage.wgsl",
+        "pack_int8_columns.wgsl",
+        "pack_int8_rows.wgsl",
+    ]
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"name": "a"},
@@ -93,6 +136,9 @@ def test_a_wrong_field_is_refused_by_its_name(key: str, change: dict[str, Any]) 
         {"accumulate": "f16", "products": "f16", "output": "f16"},
         {"b": "f32", "pack": None},
         {"multiple_of": (4, 2, 8)},
+        INT8,
+        {**INT8, "accumulate": "f32"},
+        {"b": "q4-block32", "pack": PACKERS["q4-block32"]},
         {"kernel": str(PATH.kernel_file()), "pack": str(PATH.pack_file())},
     ],
 )

@@ -77,6 +77,7 @@ def _row(path: FastPath) -> dict[str, object]:
         "kernel": path.kernel or None,
         "call": path.call or None,
         "pack": path.pack,
+        "pack_a": path.pack_a,
         "requires": path.requires,
         "a": path.a,
         "b": path.b,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from tinygate import paths, validator
+from tinygate import validator, vocabulary
 from tinygate.errors import ConfigError
 from tinygate.interface import (
     AXES,
@@ -33,7 +33,7 @@ _REQUIRED = ("name", "kernel", "a", "b", "accumulate")
 _TABLES = ("path", "bindings", "dims", "dispatch", "constants")
 _PATH_KEYS = (
     *("name", "pill", "kernel", "entry", "requires", "engines", "a", "b", "accumulate"),
-    *("products", "output", "deterministic", "pack", "guard", "opt_in", "multiple_of"),
+    *("products", "output", "deterministic", "pack", "pack_a", "guard", "opt_in", "multiple_of"),
 )
 _MOST_U32 = 2**32 - 1
 _MOST_F32 = 3.4028234663852886e38
@@ -72,9 +72,9 @@ class _Manifest:
     def path(self) -> FastPath:
         """The declared path."""
         head = self.head
-        b = head.choice("b", paths.FORMATS, "f32")
+        a = head.choice("a", vocabulary.A_FORMATS, "f32")
+        b = head.choice("b", vocabulary.FORMATS, "f32")
         kernel = self._wgsl("kernel")
-        pack = str(self._wgsl("pack")) if "pack" in head.table else paths.PACKERS.get(b)
         name = head.string("name", "")
         path = FastPath(
             name=name,
@@ -82,14 +82,15 @@ class _Manifest:
             kernel=str(kernel),
             why=f"declared in {self.file}",
             requires=self._features(),
-            engines=head.choices("engines", paths.ENGINES, paths.ENGINES),
-            a=cast(Any, head.choice("a", ("f32",), "f32")),
+            engines=head.choices("engines", vocabulary.ENGINES, vocabulary.ENGINES),
+            a=cast(Any, a),
             b=cast(Any, b),
-            accumulate=cast(Any, head.choice("accumulate", paths.PRECISIONS, "f32")),
-            products=cast(Any, head.choice("products", paths.PRECISIONS, "f32")),
-            output=cast(Any, head.choice("output", paths.PRECISIONS, "f32")),
+            accumulate=cast(Any, head.choice("accumulate", vocabulary.ACCUMULATORS, "f32")),
+            products=cast(Any, head.choice("products", vocabulary.PRECISIONS, "f32")),
+            output=cast(Any, head.choice("output", vocabulary.PRECISIONS, "f32")),
             entries=(self._entry(),),
-            pack=pack,
+            pack=self._packer("pack", vocabulary.PACKERS.get(b)),
+            pack_a=self._packer("pack_a", vocabulary.A_PACKERS.get(a)),
             deterministic=head.get("deterministic", bool, True),
             opt_in=head.get("opt_in", bool, False),
             multiple_of=self._multiples(),
@@ -109,6 +110,10 @@ class _Manifest:
     def _inner(self, outer: str, key: str, table: object, known: Iterable[str]) -> Section:
         """A table inside a table."""
         return Section(self.file, self.text, f"{outer}.{key}", table, known)
+
+    def _packer(self, key: str, own: str | None) -> str | None:
+        """The manifest's packer, or tinygate's own where the format has one."""
+        return str(self._wgsl(key)) if key in self.head.table else own
 
     def _wgsl(self, key: str) -> Path:
         """A WGSL file beside the manifest or below it: a manifest must not read out other files."""
@@ -135,7 +140,7 @@ class _Manifest:
         return found
 
     def _features(self) -> tuple[str, ...]:
-        return self.head.choices("requires", paths.FEATURES, ())
+        return self.head.choices("requires", vocabulary.FEATURES, ())
 
     def _multiples(self) -> tuple[int, int, int]:
         table = self.head.get("multiple_of", dict, {})

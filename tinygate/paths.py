@@ -7,32 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from tinygate.adapters import AdapterInfo, MatrixConfiguration
-from tinygate.interface import (
-    BUILT_IN_LAYOUT,
-    DEFAULT_DIMS,
-    Field,
-    Layout,
-)
+from tinygate.interface import BUILT_IN_LAYOUT, DEFAULT_DIMS, Field, Layout
 from tinygate.interface import Entry as Entry
 from tinygate.shapes import Shape
-
-# Optional adapter features, by tinygate's own names; each engine maps them to its own.
-FEATURES = ("shader-f16", "subgroups", "subgroup-matrix", "timestamp-query")
-
-# How a storage format lays a matrix out in a buffer; wgsl/README.md has the words.
-FORMATS = ("f32", "f16-packed")
-PRECISIONS = ("f32", "f16")
-PRODUCTS = (*PRECISIONS, "matrix")
-# tinygate's own packers, for formats that need one.
-PACKERS = {"f16-packed": "pack_f16.wgsl"}
-ENGINES = ("native", "dawn", "browser")
-
-Format = Literal["f32", "f16-packed"]
-Precision = Literal["f32", "f16"]
-Products = Literal["f32", "f16", "matrix"]
+from tinygate.vocabulary import (
+    ENGINES,
+    MOST_K_I32,
+    PACKERS,
+    QUANTISED,
+    Accumulator,
+    AFormat,
+    Format,
+    Precision,
+    Products,
+)
 
 
 @dataclass(frozen=True)
@@ -42,13 +32,13 @@ class FastPath:
     name, pill       what it is called on the command line, and in the capability pills
     kernel           the WGSL file, relative to wgsl/ or absolute
     requires         names out of FEATURES; one that is missing makes the path SKIP
-    a, b             storage formats, out of FORMATS
-    accumulate       precision of the running sum
+    a, b             storage formats, out of A_FORMATS and FORMATS
+    accumulate       precision of the running sum; i32 only of int8 products
     products         precision of each a·b: "f16" also where operands are rounded inside; "matrix"
                      for a matrix unit that takes f16
     output           precision C is rounded to before it is stored as f32
     entries          tried in order; the first whose max_m admits the shape runs
-    pack             WGSL packer for B; needed where b is packed
+    pack, pack_a     WGSL packers for B and A; needed where they are packed
     deterministic    two runs of the same input agree bit for bit
     opt_in           runs only when named
     multiple_of      (M, K, N) must be multiples of these, else SKIP
@@ -71,13 +61,14 @@ class FastPath:
     kernel: str
     why: str
     requires: tuple[str, ...] = ()
-    a: Format = "f32"
+    a: AFormat = "f32"
     b: Format = "f32"
-    accumulate: Precision = "f32"
+    accumulate: Accumulator = "f32"
     products: Products = "f32"
     output: Precision = "f32"
     entries: tuple[Entry, ...] = (Entry("main", 64, 64),)
     pack: str | None = None
+    pack_a: str | None = None
     deterministic: bool = True
     opt_in: bool = False
     multiple_of: tuple[int, int, int] = (1, 1, 1)
@@ -93,6 +84,11 @@ class FastPath:
     call: str = ""
     readable: bool = True
     file: str = ""
+
+    @property
+    def quantised(self) -> bool:
+        """Whether an operand is: then what is stored is far from its original even where right."""
+        return self.a in QUANTISED or self.b in QUANTISED
 
     @property
     def argument(self) -> str:
@@ -122,6 +118,8 @@ class FastPath:
 
     def misfit(self, shape: Shape) -> str | None:
         """Why this path can't run the shape by its own declaration, or None."""
+        if self.accumulate == "i32" and shape.K > MOST_K_I32:
+            return f"K={shape.K}: an i32 sum of int8 products is exact up to K={MOST_K_I32}"
         for axis, size, multiple in zip(
             "MKN", (shape.M, shape.K, shape.N), self.multiple_of, strict=True
         ):
@@ -173,6 +171,17 @@ class FastPath:
         """Where the packer's WGSL is, if B is packed."""
         return wgsl_file(self.pack) if self.pack else None
 
+    def pack_a_file(self) -> Path | None:
+        """Where the WGSL of A's packer is, if A is packed."""
+        return wgsl_file(self.pack_a) if self.pack_a else None
+
+    def files(self) -> tuple[Path, ...]:
+        """Every WGSL file of the path: kernel and packers; none where it is Python."""
+        if self.call:
+            return ()
+        found = (self.kernel_file(), self.pack_file(), self.pack_a_file())
+        return tuple(file for file in found if file is not None)
+
 
 def wgsl_file(name: str) -> Path:
     """A file of wgsl/: inside the package in a wheel, beside it in a checkout."""
@@ -204,7 +213,7 @@ BUILTIN: tuple[FastPath, ...] = (
             Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
             Entry("main", 64, 128),
         ),
-        pack="pack_f16.wgsl",
+        pack=PACKERS["f16-packed"],
         why="core built-ins pack2x16float and unpack2x16float; no feature needed",
     ),
     FastPath(

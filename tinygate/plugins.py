@@ -20,10 +20,11 @@ from typing import Any
 
 from tinygate.errors import CannotVerifyError, PackingRefusedError
 from tinygate.interface import Entry
-from tinygate.paths import FastPath, Format, Precision
+from tinygate.paths import FastPath
 from tinygate.sources import read_source
 from tinygate.tomlfile import shown
 from tinygate.validator import validate
+from tinygate.vocabulary import Format, Precision
 
 GROUP = "tinygate.paths"
 _MOST_PATHS = 1000
@@ -182,6 +183,6 @@ def _declared(offer: FastPath | PythonPath, point: EntryPoint) -> FastPath:
             raise TypeError(f"path {offer.name!r}: run and stored are functions")
         return validate(replace(offer.declared(_call(point)), source=_origin(point)))
     path = validate(replace(offer, source=_origin(point), file="", call=""))
-    for file in filter(None, (path.kernel_file(), path.pack_file())):
+    for file in path.files():
         read_source(file)
     return path

@@ -14,9 +14,9 @@ from tinygate.tomlfile import WORDS, Table, shown, word
 HINT = "`tinygate new my-path` writes a manifest that works"
 # What is planned, so that asking for it is answered with more than "unknown".
 _LATER = {
-    "a": ("f16", "f16-packed", "int8-packed", "q4-block32"),
-    "b": ("f16", "int8-packed", "q4-block32"),
-    "accumulate": ("i32",),
+    "a": ("f16", "f16-packed", "q4-block32"),
+    "b": ("f16",),
+    "accumulate": (),
     "products": ("matrix",),
     "output": (),
 }

@@ -44,12 +44,11 @@ def shown(file: Path) -> str:
 
 
 def source_hash(path: FastPath) -> str:
-    """SHA-256 over kernel, packer, entry points with their constants, bindings and uniform, what is
+    """SHA-256 over kernel, packers, entry points with their constants, bindings and uniform, what is
     declared of the numerics, and the reference's kernel: what a verdict is of. Of a Python path
     over its plug-in's name and version: more is out of reach."""
     digest = hashlib.sha256()
-    own = () if path.call else filter(None, (path.kernel_file(), path.pack_file()))
-    for file in (*own, REFERENCE.kernel_file()):
+    for file in (*path.files(), REFERENCE.kernel_file()):
         digest.update(read_source(file).encode())
         digest.update(b"\0")
     declared = (path.a, path.b, path.accumulate, path.products, path.output, path.deterministic)

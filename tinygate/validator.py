@@ -7,7 +7,17 @@ from collections.abc import Iterator
 
 from tinygate.errors import ConfigError
 from tinygate.interface import MOST_BINDINGS, MOST_CONSTANTS, MOST_FIELDS, SYMBOLS, Entry
-from tinygate.paths import ENGINES, FEATURES, FORMATS, PRECISIONS, PRODUCTS, FastPath
+from tinygate.paths import FastPath
+from tinygate.vocabulary import (
+    A_FORMATS,
+    ACCUMULATORS,
+    ENGINES,
+    FEATURES,
+    FORMATS,
+    PRECISIONS,
+    PRODUCTS,
+    QUANTISED,
+)
 
 
 def validate(path: FastPath) -> FastPath:
@@ -31,9 +41,9 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     for key, values, known in (
         ("requires", path.requires, FEATURES),
         ("engines", path.engines, ENGINES),
-        ("a", (path.a,), FORMATS),
+        ("a", (path.a,), A_FORMATS),
         ("b", (path.b,), FORMATS),
-        ("accumulate", (path.accumulate,), PRECISIONS),
+        ("accumulate", (path.accumulate,), ACCUMULATORS),
         ("products", (path.products,), PRODUCTS),
         ("output", (path.output,), PRECISIONS),
     ):
@@ -42,16 +52,23 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
                 yield key, value, f"one of {', '.join(known)}"
     if not path.engines:
         yield "engines", path.engines, "at least one engine"
-    if path.a != "f32":
-        yield "a", path.a, "f32: activations are not packed"
+    if path.accumulate == "i32" and (path.a, path.b, path.products, path.output) != (
+        *("int8-packed", "int8-packed"),
+        *("f32", "f32"),
+    ):
+        yield "accumulate", path.accumulate, "i32 only where a and b are int8-packed"
     if any(n < 1 for n in path.multiple_of):
         yield "multiple_of", path.multiple_of, "positive integers"
     if path.call:
-        if path.kernel or path.pack:
+        if path.kernel or path.pack or path.pack_a:
             yield "kernel", path.kernel, "no kernel where the path is Python"
+        if path.a != "f32" or path.b in QUANTISED:
+            yield "b", path.b, "f32 or f16-packed, and a f32, where the path is Python"
         return
     if (path.pack is not None) != (path.b != "f32"):
         yield "pack", path.pack, "a packer exactly where b is packed"
+    if (path.pack_a is not None) != (path.a != "f32"):
+        yield "pack_a", path.pack_a, "a packer exactly where a is packed"
     if not path.entries or path.entries[-1].max_m is not None:
         yield "entries", path.entries, "a last entry point that takes any M"
     for entry in path.entries:
@@ -61,7 +78,11 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield "bindings", slots, f"a slot of its own for each, 0 to {MOST_BINDINGS - 1}"
     if not 1 <= len(path.dims) <= MOST_FIELDS:
         yield "dims", len(path.dims), f"1 to {MOST_FIELDS} fields"
-    for key, file in (("kernel", path.kernel_file()), ("pack", path.pack_file())):
+    for key, file in (
+        ("kernel", path.kernel_file()),
+        ("pack", path.pack_file()),
+        ("pack_a", path.pack_a_file()),
+    ):
         if file is not None and not file.is_file():
             yield key, str(file), "a file that exists"
 

@@ -6,7 +6,7 @@
 // columns, each in 16 slices of K.
 // Layout: wgsl/README.md, int8-packed: A in words along its rows with a scale per row, B in words
 // along its columns with a scale per column. Bytes past K are 0, words past K are never used.
-// Numerics: i32 sums are exact up to K = 133,152 (127 * 127 * K < 2^31); then C = f32(sum) *
+// Numerics: i32 sums are exact up to K = 133,144 (127 * 127 * K < 2^31); then C = f32(sum) *
 // scale of the row * scale of the column, three roundings at most.
 // Source: WGSL's core built-in dot4I8Packed; vector-wise int8 products as in LLM.int8() (Dettmers et
 // al. 2022).

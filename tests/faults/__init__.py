@@ -30,9 +30,10 @@ from typing import Any
 from tinygate.adapters import AdapterTraits
 from tinygate.families import FAMILIES
 from tinygate.interface import Layout
-from tinygate.paths import FEATURES, Entry, FastPath
+from tinygate.paths import Entry, FastPath
 from tinygate.shapes import Shape
 from tinygate.validator import validate
+from tinygate.vocabulary import FEATURES
 
 FOLDER = Path(__file__).parent
 # What the gate's checks are called in a result.
