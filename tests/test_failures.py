@@ -53,7 +53,7 @@ def facts(F: np.ndarray, one: Case) -> Facts:
         found.wrong.merge(compare.unequal_to_product(F, A, B))
     else:
         found.deviation = compare.deviation(F, A, B, LIMIT)
-    found.sample = Sample(A, B, B, F, C, wrong=True, limit=LIMIT)
+    found.sample = Sample(A, B, A, B, F, C, wrong=True, limit=LIMIT)
     return found
 
 
@@ -106,7 +106,9 @@ def test_the_zero_rule_has_a_place() -> None:
     F[0, 5] = 1e-30
     found = Facts(SHAPE)
     zeros = np.zeros_like(B)
-    found.sample = Sample(A, zeros, zeros, F, np.zeros((M, N), np.float32), wrong=True, limit=LIMIT)
+    found.sample = Sample(
+        A, zeros, A, zeros, F, np.zeros((M, N), np.float32), wrong=True, limit=LIMIT
+    )
     place = located(failed(one, "zero", metrics=Metrics(0, 0, 0, 0, M * N)), one, found)
     assert (place.first, place.want) == ((0, 5), 0.0)
 

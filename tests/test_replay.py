@@ -64,7 +64,7 @@ def case_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     A = rng.random((shape.M, shape.K), np.float32)
     B = rng.random((shape.K, shape.N), np.float32)
     limit = conformance_limit(case.path, shape.K, "G")
-    sample = Sample(A, B, B, 2 * (A @ B), A @ B, wrong=True, limit=limit)
+    sample = Sample(A, B, A, B, 2 * (A @ B), A @ B, wrong=True, limit=limit)
     return Path(failures.save(tmp_path_factory.mktemp("saved"), case.blank(), case, sample))
 
 
@@ -142,7 +142,7 @@ def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_
     A, B, F = (saved.arrays[name] for name in "ABF")
     path = replace(paths.REFERENCE, name="wrong")
     limit = conformance_limit(path, saved.shape.K, "G")
-    sample = Sample(A, B, B, F, F, wrong=True, limit=limit)
+    sample = Sample(A, B, A, B, F, F, wrong=True, limit=limit)
     for name in ("native", "dawn"):
         case = Case(path, saved.shape, "uniform", 1, adapter=replace(device.info, engine=name))
         failures.save(tmp_path, case.blank(), case, sample)

@@ -34,8 +34,10 @@ class Candidate(Protocol):
         """Fill C afresh, run number `run`."""
         ...
 
-    def changed(self, a: Arena, b: Arena | None, As: Sequence[F32], words: list[Words]) -> set[str]:
-        """Which of A and B were changed by it."""
+    def changed(
+        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+    ) -> set[str]:
+        """Which of A and B, that held these words, were changed by it."""
         ...
 
 
@@ -68,11 +70,13 @@ class KernelCandidate:
         assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
         self._harness.run(self._case.path, self._case.shape, a, b, c, run)
 
-    def changed(self, a: Arena, b: Arena | None, As: Sequence[F32], words: list[Words]) -> set[str]:
+    def changed(
+        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+    ) -> set[str]:
         """As the device's buffers tell, with what lies behind them."""
         assert b is not None
-        found = {"A"} if a.changed([as_words(A) for A in As]) else set()
-        return found | ({"B"} if b.changed(words) else set())
+        found = {"A"} if a.changed(a_words) else set()
+        return found | ({"B"} if b.changed(b_words) else set())
 
 
 class PythonCandidate:
@@ -95,7 +99,9 @@ class PythonCandidate:
         """One call per product, each with operands of its own."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])
 
-    def changed(self, a: Arena, b: Arena | None, As: Sequence[F32], words: list[Words]) -> set[str]:
+    def changed(
+        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+    ) -> set[str]:
         """As the copies it was given tell."""
         return self._changed
 

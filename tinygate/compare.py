@@ -229,7 +229,7 @@ def worse(a: Deviation | None, b: Deviation) -> Deviation:
     return b if b.worst > a.worst else replace(a, over=b.over)
 
 
-def deviation(C: F32, A: F32, B: Values, limit: Limit) -> Deviation:
+def deviation(C: F32, A: Values, B: Values, limit: Limit) -> Deviation:
     """C against the float64 product of A and B. Non-finite elements of C are left out."""
     M, N = C.shape
     worst, at, got, want = 0.0, (0, 0), 0.0, 0.0
@@ -251,7 +251,7 @@ def deviation(C: F32, A: F32, B: Values, limit: Limit) -> Deviation:
     return Deviation(worst, at, got, want, found)
 
 
-def unequal_to_product(C: F32, A: F32, B: Values) -> Region:
+def unequal_to_product(C: F32, A: Values, B: Values) -> Region:
     """Where C is not exactly A·B: of whole numbers whose sums are exact, or of operands one of
     which is one-hot."""
     found = Region((C.shape[0], C.shape[1]))

@@ -17,7 +17,7 @@ _SAMPLES = 8
 _INFINITY = np.uint32(0x7F800000)
 
 
-def flushed(C: F32, A: F32, B: Values, limit: Limit) -> bool:
+def flushed(C: F32, A: Values, B: Values, limit: Limit) -> bool:
     """Whether C is what a kernel gives that takes f16 subnormals for zero."""
     held = B.astype(np.float32)
     held[np.abs(held) < F16_MIN_NORMAL] = 0
@@ -35,7 +35,7 @@ def clamped(C: F32) -> bool:
     return bool((np.abs(C) == np.float32(F16_MAX)).any())
 
 
-def stagnated(C: F32, A: F32, B: Values) -> bool:
+def stagnated(C: F32, A: Values, B: Values) -> bool:
     """Whether sums of positive terms fall short as a running sum in f16 does, which has grown so
     large that a term no longer moves it.
 
@@ -64,7 +64,7 @@ def stagnated(C: F32, A: F32, B: Values) -> bool:
     return 4 * alike > 3 * len(picked)
 
 
-def cause(family: str, C: F32, A: F32, B: Values, limit: Limit) -> str:
+def cause(family: str, C: F32, A: Values, B: Values, limit: Limit) -> str:
     """The cause of a failed conformance check, in a word or two; empty where none is shown."""
     if overflowed(C):
         return "overflowed"

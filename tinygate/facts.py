@@ -15,8 +15,20 @@ from tinygate.engines.base import Words
 from tinygate.families import FAMILIES
 from tinygate.formats import F32, Values
 from tinygate.harness import marker
-from tinygate.precision import Limit
+from tinygate.precision import Limit, exact_limit
 from tinygate.shapes import Shape
+
+
+@dataclass(frozen=True)
+class Products:
+    """One batch: the operands, what the path holds of them, and R where the family has one. Bs and
+    held_b repeat where there are more As."""
+
+    As: Sequence[F32]
+    Bs: Sequence[F32]
+    held_a: Sequence[Values]
+    held_b: Sequence[Values]
+    Rs: Sequence[F32]
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,8 @@ class Sample:
 
     A: F32
     B: F32
-    held: Values
+    held_a: Values
+    held_b: Values
     C: F32
     R: F32 | None
     wrong: bool
@@ -83,18 +96,18 @@ class Facts:
         if stray.size and self.past is None:
             self.past = (int(stray.size), int(stray[0]))
 
-    def measure(self, case: Case, C: F32, A: F32, held: Values, limit: Limit) -> None:
+    def measure(self, case: Case, C: F32, A: Values, B: Values, limit: Limit) -> None:
         """C against what the stored operands make of these inputs, within the path's limit."""
         family = FAMILIES[case.family]
         if family.exact:
-            self.wrong.merge(compare.unequal_to_product(C, A, held))
+            self.wrong.merge(unequal(case, C, A, B))
             return
         self.outputs.append(C)
         if not case.path.readable:
             return
-        found = compare.deviation(C, A, held, limit)
+        found = compare.deviation(C, A, B, limit)
         if not self.cause and (found.worst > 1.0 or self.finite.count):
-            self.cause = diagnosis.cause(case.family, C, A, held, limit)
+            self.cause = diagnosis.cause(case.family, C, A, B, limit)
         self.deviation = compare.worse(self.deviation, found)
 
     @property
@@ -105,29 +118,35 @@ class Facts:
         return over or bool(found) or self.past is not None
 
 
+def unequal(case: Case, C: F32, A: Values, B: Values) -> Region:
+    """Where C is not the one right answer of an exact family."""
+    limit = exact_limit(case.path, FAMILIES[case.family], case.shape.K)
+    if limit is None:
+        return compare.unequal_to_product(C, A, B)
+    return compare.deviation(C, A, B, limit).over
+
+
 def of_run(
     case: Case,
     run: int,
     out: Words,
     c: Arena,
-    As: Sequence[F32],
-    Bs: Sequence[F32],
-    held: Sequence[Values],
-    Rs: Sequence[F32],
+    products: Products,
     limit: Limit,
 ) -> Facts:
-    """Everything one run of a batch shows; `limit` is the conformance check's. Bs and held repeat
-    where there are more As."""
+    """Everything one run of a batch shows; `limit` is the conformance check's."""
     total = Facts(case.shape)
     size = (case.shape.M, case.shape.N)
-    for i, (row, A) in enumerate(zip(out, As, strict=True)):
+    Bs, Rs = products.Bs, products.Rs
+    for i, (row, A, held_a) in enumerate(zip(out, products.As, products.held_a, strict=True)):
+        B, held_b = Bs[i % len(Bs)], products.held_b[i % len(Bs)]
         bits = row[: c.payload].reshape(size)
         C = bits.view(np.float32)
         one = Facts(case.shape)
         one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
-        one.measure(case, C, A, held[i % len(held)], limit)
+        one.measure(case, C, held_a, held_b, limit)
         R = Rs[i] if Rs else None
-        one.sample = Sample(A, Bs[i % len(Bs)], held[i % len(held)], C, R, one.bad, limit)
+        one.sample = Sample(A, B, held_a, held_b, C, R, one.bad, limit)
         total.absorb(one)
     return total
 

@@ -18,7 +18,7 @@ from tinygate.cases import Case
 from tinygate.compare import Packing, Region
 from tinygate.engines import DEFAULT_ENGINE
 from tinygate.errors import UsageError
-from tinygate.facts import Facts, Sample
+from tinygate.facts import Facts, Sample, unequal
 from tinygate.formats import F32
 from tinygate.gate import MEAN_REL_LIMIT
 from tinygate.results import CaseResult, Failure, Status
@@ -65,7 +65,7 @@ def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None
         if name == "packing":
             if packing is not None and packing.region.count:
                 region, got, want = packing.region, packing.stored, packing.original
-                return _failure(region, region.first, got, want, matrix="B")
+                return _failure(region, region.first, got, want, matrix=packing.matrix)
             continue
         inside = _in_sample(name, result, case, facts.sample) if facts.sample else None
         found = _in_all(name, facts) or inside
@@ -77,7 +77,7 @@ def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None
             return _failure(found, found.first, products=products)
         i, j = inside.first
         got = float(facts.sample.C[i, j])
-        want = float(facts.sample.A[i].astype(np.float64) @ facts.sample.held[:, j])
+        want = float(facts.sample.held_a[i].astype(np.float64) @ facts.sample.held_b[:, j])
         return _failure(found, inside.first, got, want, products=products)
     return None
 
@@ -104,13 +104,13 @@ def _in_all(name: str, facts: Facts) -> Region | None:
 
 def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
     """Where the sample is wrong by itself, so that its numbers can be shown."""
-    C, A, held, R = sample.C, sample.A, sample.held, sample.R
+    C, A, B, R = sample.C, sample.held_a, sample.held_b, sample.R
     if name in {"written", "finite"}:  # what was never written holds a NaN
         return compare.region(C.view(np.uint32))
     if name == "exact":
-        return compare.unequal_to_product(C, A, held)
+        return unequal(case, C, A, B)
     if name == "conformance":
-        return compare.deviation(C, A, held, sample.limit).over
+        return compare.deviation(C, A, B, sample.limit).over
     if R is None or result.metrics is None:
         return None
     if name == "zero":
@@ -171,7 +171,7 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     M, N = sample.C.shape
     S = np.empty((M, N))
     for block in blocks(M, N):
-        S[block] = product(sample.A, sample.held, block)
+        S[block] = product(sample.held_a, sample.held_b, block)
     arrays: dict[str, Any] = {"A": sample.A, "B": sample.B, "F": sample.C, "S": S}
     if sample.R is not None:
         arrays["R"] = sample.R

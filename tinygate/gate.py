@@ -170,25 +170,25 @@ def packing(found: Packing) -> Check:
     return Check("packing", Status.FAIL, reason, why=why)
 
 
-def refused(message: str, outside: Region) -> Check:
+def refused(message: str, outside: Region, matrix: str = "B") -> Check:
     """A packer refused: right if and only if a value is outside the format's range."""
     why = f"{message}: a value the format cannot hold is refused, never clamped"
     if outside.first is not None:
         k, n = outside.first
-        if f"B[{k},{n}]=" in message:
+        if f"{matrix}[{k},{n}]=" in message:
             return Check("refusal", Status.PASS, why=why)
-        reason = f"packing {message}, yet the first value over the range is B[{k},{n}]"
+        reason = f"packing {message}, yet the first value over the range is {matrix}[{k},{n}]"
         return Check("refusal", Status.FAIL, reason, why=why)
     return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
 
 
 def packed_past() -> Check:
-    """A packer wrote behind the packed weights."""
+    """A packer wrote behind what it packed."""
     return Check(
         "packing guard",
         Status.FAIL,
         "packing: wrote past the output",
-        why="words behind the packed weights are bound with them",
+        why="words behind what is packed are bound with it",
     )
 
 
@@ -206,9 +206,11 @@ def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -
     )
 
 
-def exact(found: Region) -> Check:
-    """An exact family: how many elements are wrong, and where."""
-    return _none_of("exact", found, "wrong", "these inputs have one right answer, bit for bit")
+def exact(found: Region, limit: Limit | None = None) -> Check:
+    """An exact family: how many elements are wrong, and where; `limit` is what a path that scales
+    its results may be off by."""
+    why = limit.why if limit else "these inputs have one right answer, bit for bit"
+    return _none_of("exact", found, "wrong", why)
 
 
 def decide(checks: Sequence[Check]) -> tuple[Status, str]:

@@ -5,15 +5,15 @@ It knows how to run a product safely; it does not judge what comes out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.arena import Arena
-from tinygate.engines.base import Binding, Device, Words
-from tinygate.formats import F32, FORMATS
+from tinygate.engines.base import Binding, Device, Dispatch, Words
+from tinygate.formats import A_FORMATS, F32, FORMATS
 from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
@@ -38,8 +38,8 @@ Halves = NDArray[np.float16]
 
 @dataclass
 class Stored:
-    """Weights on the device in a path's format, the words they were found to be there, and whether
-    the packer wrote past its output. No arena where another runtime holds them."""
+    """An operand on the device in a path's format, the words it was found to be there, and whether
+    the packer wrote past its output. No arena where another runtime holds it."""
 
     arena: Arena | None
     words: list[Words]
@@ -146,10 +146,25 @@ class Harness:
             self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
             b.destroy()
         else:
+            panels = self._pack_columns if storage.quantised else self._pack_rows
             for B, target in zip(Bs, arena.bindings(), strict=True):
-                past |= self._pack_panels(path, shape, B, target)
+                past |= panels(path, shape, B, target)
         words = arena.read()
         return Stored(arena, [row[:size] for row in words], past or _strayed(arena, words))
+
+    def pack_a(self, path: FastPath, shape: Shape, a: Arena, As: Sequence[F32]) -> Stored:
+        """As `pack`, for activations; a stays."""
+        storage = A_FORMATS[path.a]
+        size = storage.words(shape.M, shape.K)
+        arena = self._unpacked(len(As), size)
+
+        def dispatch(source: Binding, target: Binding, status: Binding) -> Dispatch:
+            return self.runner.pack_a(path, shape.M, shape.K, source, target, status, square=True)
+
+        for row, A in zip(self._packed(dispatch, a.bindings(), arena.bindings()), As, strict=True):
+            refuse(row, A, storage.max_finite, matrix="A")
+        words = arena.read()
+        return Stored(arena, [row[:size] for row in words], _strayed(arena, words))
 
     def _unpacked(self, count: int, size: int) -> Arena:
         """Room for packed words: NaN until they are written, and behind them."""
@@ -167,18 +182,59 @@ class Harness:
         first_row: int = 0,
     ) -> None:
         """Pack every B in one submission; a refusal names the first value of the first such B."""
-        status = Arena(self.device, len(Bs), 2, 0, 0)
-        status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(Bs))
-        bindings = zip(sources, targets, status.bindings(), strict=True)
-        self.device.submit(
-            [self.runner.pack(path, shape.K, shape.N, *b, square=True) for b in bindings]
-        )
-        found = status.read()
-        status.destroy()
-        for row, B in zip(found, Bs, strict=True):
+
+        def dispatch(source: Binding, target: Binding, status: Binding) -> Dispatch:
+            return self.runner.pack(path, shape.K, shape.N, source, target, status, square=True)
+
+        for row, B in zip(self._packed(dispatch, sources, targets), Bs, strict=True):
             refuse(row, B, FORMATS[path.b].max_finite, first_row)
 
-    def _pack_panels(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
+    def _packed(
+        self,
+        dispatch: Callable[[Binding, Binding, Binding], Dispatch],
+        sources: Sequence[Binding],
+        targets: Sequence[Binding],
+    ) -> Words:
+        """Run a packer for every source in one submission; each one's status, [count, 2]."""
+        status = Arena(self.device, len(sources), 2, 0, 0)
+        status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(sources))
+        bindings = zip(sources, targets, status.bindings(), strict=True)
+        self.device.submit([dispatch(*each) for each in bindings])
+        found = status.read()
+        status.destroy()
+        return found
+
+    def _pack_columns(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
+        """Pack some columns at a time, where B's f32 is more than may be bound at once; whether a
+        panel was written past. For formats that hold whole columns, in lines of a word per column.
+        """
+        storage = FORMATS[path.b]
+        cols = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.K))
+        lines = storage.words(shape.K, shape.N) // shape.N
+        whole = np.empty((lines, shape.N), np.uint32)
+        past = False
+        for n in range(0, shape.N, cols):
+            part = np.ascontiguousarray(B[:, n : n + cols])
+            narrow = Shape(shape.M, shape.K, part.shape[1])
+            words, stray = self._pack_panel(path, narrow, part)
+            whole[:, n : n + cols] = words.reshape(lines, -1)
+            past |= stray
+        self.device.write(target.buffer, target.offset, whole.reshape(-1))
+        return past
+
+    def _pack_panel(
+        self, path: FastPath, shape: Shape, part: F32, first_row: int = 0
+    ) -> tuple[Words, bool]:
+        """A part of B by itself: its words, and whether anything was written past them."""
+        size = FORMATS[path.b].words(shape.K, shape.N)
+        source, packed = self._upload([as_words(part)]), self._unpacked(1, size)
+        self._pack_batch(path, shape, source.bindings(), packed.bindings(), [part], first_row)
+        source.destroy()
+        words = packed.read()
+        packed.destroy()
+        return words[0, :size], _strayed(packed, words)
+
+    def _pack_rows(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
         """Pack rows of K at a time, where B's f32 is more than may be bound at once; whether a
         panel was written past.
 
@@ -190,16 +246,11 @@ class Harness:
         past = False
         for k in range(0, shape.K, rows):
             part = B[k : k + rows]
-            size = storage.words(part.shape[0], shape.N)
-            source, packed = self._upload([as_words(part)]), self._unpacked(1, size)
             narrow = Shape(shape.M, part.shape[0], shape.N)
-            self._pack_batch(path, narrow, source.bindings(), packed.bindings(), [part], k)
-            source.destroy()
-            words = packed.read()
-            packed.destroy()
-            past |= _strayed(packed, words)
+            words, stray = self._pack_panel(path, narrow, part, k)
+            past |= stray
             at = target.offset + 4 * storage.words(k, shape.N)
-            self.device.write(target.buffer, at, words[0, :size])
+            self.device.write(target.buffer, at, words)
         return past
 
     def own_conversion(self, values: F32) -> Halves:

@@ -16,7 +16,7 @@ from tinygate import stress
 from tinygate.blocks import largest_product
 from tinygate.draw import DRAW, Weights, no_subnormals, stream, uniform, weights
 from tinygate.families import FAMILIES
-from tinygate.formats import F32, FORMATS, StorageFormat
+from tinygate.formats import A_FORMATS, F32, FORMATS, StorageFormat
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
 
@@ -179,7 +179,7 @@ def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
     picks = identity_rounds(Shape(shape.N, shape.K, shape.M), seed)[0]
     B = np.zeros((shape.K, shape.N), np.float32)
     B[picks, np.arange(shape.N)] = 1.0
-    return weights(_every_class(shape.M, shape.K, path, FORMATS[path.a], stream(seed, 2)), B)
+    return weights(_every_class(shape.M, shape.K, path, A_FORMATS[path.a], stream(seed, 2)), B)
 
 
 def _every_class(

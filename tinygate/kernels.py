@@ -10,7 +10,7 @@ from pathlib import Path
 from tinygate.adapters import AdapterInfo, Limits
 from tinygate.engines.base import Access, Kernel
 from tinygate.errors import CannotVerifyError, LimitError
-from tinygate.formats import FORMATS
+from tinygate.formats import A_FORMATS, FORMATS
 from tinygate.interface import SUBGROUP_SIZE, Entry, Layout
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
@@ -19,7 +19,6 @@ from tinygate.sources import read_source, shown
 # wgsl/README.md: a, b, c, dims; a packer has its status after them.
 MATMUL_LAYOUT: tuple[Access, ...] = ("read", "read", "read_write", "uniform")
 PACK_LAYOUT: tuple[Access, ...] = (*MATMUL_LAYOUT, "read_write")
-PACK_WORDS_PER_GROUP = 64
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # `@group(0) @binding(2) var<storage, read_write>`, in any order of the attributes.
@@ -104,7 +103,7 @@ def declared_access(code: str) -> dict[int, Access]:
 
 
 def pack_kernel(file: Path) -> Kernel:
-    """A packer for B."""
+    """A packer for B or A."""
     return Kernel(read_source(file), "main", shown(file), PACK_LAYOUT)
 
 
@@ -158,7 +157,7 @@ def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
     B counts in the path's own format: the reference's f32 B goes in panels where it must.
     """
     words = {
-        "A": shape.M * shape.K,
+        "A": max(shape.M * shape.K, A_FORMATS[path.a].words(shape.M, shape.K)),
         "B": FORMATS[path.b].words(shape.K, shape.N),
         "C": shape.M * shape.N,
     }

@@ -10,6 +10,8 @@ from tinygate.shapes import Shape
 # A case needs up to this many times its f32 operands and result, and this much beside them.
 PEAK_FACTOR = 3
 PEAK_BASE = 64 << 20
+# Quantised operands are decoded to float64.
+QUANTISED_FACTOR = 6
 
 
 def available_memory() -> int | None:
@@ -18,10 +20,10 @@ def available_memory() -> int | None:
     return min(found, default=None)
 
 
-def check_memory(shape: Shape) -> None:
+def check_memory(shape: Shape, *, quantised: bool = False) -> None:
     """Raise LimitError where the case would not fit into what is available."""
     operands = 4 * (shape.M * shape.K + shape.K * shape.N + shape.M * shape.N)
-    needed = PEAK_FACTOR * operands + PEAK_BASE
+    needed = (QUANTISED_FACTOR if quantised else PEAK_FACTOR) * operands + PEAK_BASE
     available = available_memory()
     if available is not None and needed > available:
         raise LimitError(

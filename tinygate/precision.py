@@ -9,12 +9,17 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from tinygate.families import Family
 from tinygate.paths import FastPath
 
 Norm = Literal["G", "abs"]
 
 U32 = 2.0**-24  # unit roundoff of f32: half an ulp of 1
 U16 = 2.0**-11  # unit roundoff of f16
+U64 = 2.0**-53  # unit roundoff of f64, in which S is summed
+# Roundings between an exact sum of whole numbers and C: to f32, times a scale, times another, and
+# one to spare for a kernel that multiplies the scales first.
+SCALING = 4
 # The smallest f16 normal. WGSL lets an adapter flush anything smaller that is not zero.
 F16_MIN_NORMAL = 2.0**-14
 F16_MAX = 65504.0
@@ -54,6 +59,15 @@ def conformance_limit(
 
     f16_round_to_nearest: what the adapter's own conversion was seen to do.
     """
+    if path.accumulate == "i32":
+        return Limit(
+            8 * math.sqrt(K) * U64,
+            "abs",
+            K * 2.0**-126,
+            "i32 sums: 0 before scaling, which rounds 4 times at most: 4 2^-24 of |S|, beside "
+            "8 sqrt(K) 2^-53 of |A||B| for the float64 sum it is held against",
+            SCALING * U32,
+        )
     relative = 0.0
     tiny = K * (2.0**-25 if path.holds_f16 else 2.0**-126)
     if path.accumulate == "f16":
@@ -83,6 +97,15 @@ def conformance_limit(
     return Limit(value, norm, tiny, why, relative)
 
 
+def exact_limit(path: FastPath, family: Family, K: int) -> Limit | None:
+    """What a path may be off on an exact family; None where nothing. A quantised one gives whole
+    numbers exactly, but scales what identity picks."""
+    if not path.quantised or family.exact != "stored":
+        return None
+    why = "what is stored, times scales: 4 2^-24 of it, as scaling rounds 4 times at most"
+    return Limit(0.0, "abs", K * 2.0**-126, why, SCALING * U32)
+
+
 def accumulated_nmse(path: FastPath, K: int) -> float:
     """What summing adds to the NMSE of zero-mean data: 0.09 (K/b) u^2 with b terms per block, a
     random walk of rounding errors whose size grows with the running sum.
@@ -90,7 +113,7 @@ def accumulated_nmse(path: FastPath, K: int) -> float:
     Counted for the path (in one run of K, as nothing shorter is declared) and for the reference it
     is compared with (blocks of 16).
     """
-    unit = U16 if path.accumulate == "f16" else U32
+    unit = {"f16": U16, "f32": U32, "i32": 0.0}[path.accumulate]
     return 0.09 * K * (unit**2 + U32**2 / REFERENCE_BLOCK)
 
 

@@ -1,7 +1,8 @@
 """The error a path should show on these very inputs, from what it declares.
 
 Storing x rounds it by an error of variance V_x = gap^2 / 12, gap the distance between its two
-neighbours in the format. Independent errors of operands add up over a sum to
+neighbours in the format; where quantised, the scale. Independent errors of operands add up over a
+sum to
 
     V = (A∘A)·V_B + V_A·(B∘B)      elementwise, to first order
 
@@ -18,14 +19,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tinygate.blocks import F64, blocks, product
-from tinygate.formats import F32, FORMATS, Values
+from tinygate.blocks import F64, Map, blocks, product
+from tinygate.formats import A_FORMATS, F32, FORMATS, StorageFormat, Values
 from tinygate.metrics import NMSE_WARNING, Prediction
 from tinygate.paths import FastPath
 from tinygate.precision import accumulated_nmse
 
 FEWEST_FOR_WARNING = 256
+
+# of_a(left) · of_b(right), all of it or a block.
+_Term = tuple[Values, Values, Map, Map]
 
 
 @dataclass
@@ -48,8 +53,11 @@ class Predictor:
             energy = _energy(R)
             summed = accumulated_nmse(self.path, self.K) * energy / R.size
             self.energy += energy
+            terms = self._terms(A, B)
             for block in blocks(*R.shape):
-                V = self._variance(A, B, block) + summed
+                V: F64 = np.full(R[block].shape, summed)
+                for left, right, of_a, of_b in terms:
+                    V += product(left, right, block, of_a, of_b)
                 self.variance += float(V.sum())
                 self.largest = max(self.largest, float(V.max()))
                 if floor:
@@ -67,16 +75,31 @@ class Predictor:
             max_abs=math.sqrt(self.largest) * math.sqrt(2 * math.log(2 * self.count)),
         )
 
-    def _variance(self, A: F32, B: F32, block: tuple[slice, slice]) -> F64:
-        """One block of V. Operands that the kernel rounds inside count as if stored so."""
-        inside = FORMATS["f16-packed"] if self.path.rounds_inside else None
-        V: F64 = np.zeros((block[0].stop - block[0].start, block[1].stop - block[1].start))
-        storage = inside or FORMATS[self.path.b]
-        if storage.packed and not storage.quantised:
-            V += product(A, B, block, _square, storage.variance)  # type: ignore[arg-type]
-        if inside:
-            V += product(A, B, block, inside.variance, _square)  # type: ignore[arg-type]
-        return V
+    def _terms(self, A: F32, B: F32) -> list[_Term]:
+        """V as a sum of products. Operands that the kernel rounds inside count as if stored so."""
+        inside = self.path.rounds_inside
+        a = FORMATS["f16-packed"] if inside else A_FORMATS[self.path.a]
+        b = FORMATS["f16-packed"] if inside else FORMATS[self.path.b]
+        terms: list[_Term] = []
+        if b.packed:
+            spread, of_b = _spread(b, B)
+            terms.append((A, spread, _square, of_b))
+        if a.packed:
+            spread, of_a = _spread(a, A)
+            terms.append((spread, B, of_a, _square))
+        return terms
+
+
+def _spread(storage: StorageFormat, x: F32) -> tuple[Values, Map]:
+    """A matrix and a map whose result is V_x: x itself where each value has its own, a slice at a
+    time, else all of V_x, since scales are shared."""
+    if storage.quantised:
+        return storage.variance(x), _same
+    return x, storage.variance  # type: ignore[return-value]
+
+
+def _same(x: Values) -> NDArray[np.floating]:
+    return x
 
 
 def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs: int) -> str:

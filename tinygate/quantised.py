@@ -79,7 +79,7 @@ class Int8:
         rows, cols = original.shape
         declared = self.declared(original)
         off = _off(self._parts(words, rows, cols)[1], declared)
-        for part in parts(rows, cols):
+        for part in parts(rows, cols, BLOCK):
             stored = self.decode(words, rows, cols, part)
             if self.scales == "rows":
                 far = _far(stored, original[part], declared[part, None])
@@ -159,7 +159,7 @@ class Q4:
         declared = self.declared(original)
         scales, zeros = self._tables(words, rows, cols)
         off = _off(scales, declared) | ~((zeros >= 0) & (zeros <= 15) & (zeros == np.trunc(zeros)))
-        for part in parts(rows, cols):
+        for part in parts(rows, cols, BLOCK):
             block = np.arange(part.start, part.stop) // BLOCK
             stored = self.decode(words, rows, cols, part)
             yield part.start, _far(stored, original[part], declared[block]) | off[block]
@@ -182,9 +182,9 @@ class Q4:
         return table[:blocks], table[blocks:]
 
 
-def parts(rows: int, cols: int) -> Iterator[slice]:
-    """Ranges of rows, each from a multiple of 32 on."""
-    step = max(BLOCK, _PART // cols // BLOCK * BLOCK)
+def parts(rows: int, cols: int, multiple: int = 1) -> Iterator[slice]:
+    """Ranges of rows that are worked on at a time, each from a multiple of `multiple` on."""
+    step = max(multiple, _PART // cols // multiple * multiple)
     for first in range(0, rows, step):
         yield slice(first, min(first + step, rows))
 

@@ -64,7 +64,7 @@ class Failure:
     got, want        what is there and what should be; None where only the place is known
     where            the rows and columns that hold the wrong ones, in words
     cells            a map: the share of wrong elements in each cell_shape block, row by row
-    matrix           C, or B where the weights are stored wrong
+    matrix           C, or the operand that is stored wrong
     """
 
     count: int

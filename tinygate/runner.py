@@ -8,10 +8,9 @@ import numpy as np
 
 from tinygate.engines.base import Access, Binding, Buffer, Device, Dispatch, Kernel, Pipeline, Words
 from tinygate.errors import PackingRefusedError
-from tinygate.formats import F32, FORMATS
+from tinygate.formats import A_FORMATS, F32, FORMATS
 from tinygate.interface import Field, size_of
 from tinygate.kernels import (
-    PACK_WORDS_PER_GROUP,
     check_lanes,
     dispatch_size,
     grid,
@@ -24,6 +23,7 @@ from tinygate.shapes import Shape
 CONVERTER = "convert_f16.wgsl"
 # As much as any small struct a kernel may declare there.
 _SCRATCH_BYTES = 1024
+_CONVERTED = 64  # values per workgroup of the converter
 
 
 class Runner:
@@ -85,35 +85,52 @@ class Runner:
         """Pack B[K,N] f32 into the path's format; `status` is (count, first), see wgsl/README."""
         file = path.pack_file()
         assert file is not None, "only packed paths are packed"
-        words = FORMATS[path.b].words(K, N)
-        return self._packer(pack_kernel(file), words, K, N, b, packed, status, square=square)
+        operands = (self._nothing(0, "read"), b, packed)
+        groups = FORMATS[path.b].groups(K, N)
+        return self._packer(pack_kernel(file), groups, (0, K, N), operands, status, square=square)
 
-    def convert(self, count: int, b: Binding, out: Binding, status: Binding) -> Dispatch:
-        """The adapter's own f16 of `count` f32 values, one per word."""
-        kernel = pack_kernel(wgsl_file(CONVERTER))
-        return self._packer(kernel, count, 1, count, b, out, status)
-
-    def single(self, kernel: Kernel, b: Binding, out: Binding, status: Binding) -> Dispatch:
-        """One workgroup of a kernel with the packer's layout: the probes."""
-        return self._packer(kernel, 1, 1, 1, b, out, status)
-
-    def _packer(
+    def pack_a(
         self,
-        kernel: Kernel,
-        words: int,
+        path: FastPath,
+        M: int,
         K: int,
-        N: int,
-        b: Binding,
-        out: Binding,
+        a: Binding,
+        packed: Binding,
         status: Binding,
         *,
         square: bool = False,
     ) -> Dispatch:
-        groups = -(-words // PACK_WORDS_PER_GROUP)
-        dims = self._uniform((0, K, N, 0), Shape(1, K, N))
+        """Pack A[M,K] f32 into the path's format; otherwise as `pack`."""
+        file = path.pack_a_file()
+        assert file is not None, "only packed activations are packed"
+        operands = (a, self._nothing(0, "read"), packed)
+        groups = A_FORMATS[path.a].groups(M, K)
+        return self._packer(pack_kernel(file), groups, (M, K, 0), operands, status, square=square)
+
+    def convert(self, count: int, b: Binding, out: Binding, status: Binding) -> Dispatch:
+        """The adapter's own f16 of `count` f32 values, one per word."""
+        kernel = pack_kernel(wgsl_file(CONVERTER))
+        operands = (self._nothing(0, "read"), b, out)
+        return self._packer(kernel, -(-count // _CONVERTED), (0, 1, count), operands, status)
+
+    def single(self, kernel: Kernel, b: Binding, out: Binding, status: Binding) -> Dispatch:
+        """One workgroup of a kernel with the packer's layout: the probes."""
+        return self._packer(kernel, 1, (0, 1, 1), (self._nothing(0, "read"), b, out), status)
+
+    def _packer(
+        self,
+        kernel: Kernel,
+        groups: int,
+        sizes: tuple[int, int, int],
+        operands: tuple[Binding, Binding, Binding],
+        status: Binding,
+        *,
+        square: bool = False,
+    ) -> Dispatch:
+        dims = self._uniform((*sizes, 0), Shape(1, 1, 1))
         return Dispatch(
             self._compile(kernel),
-            (self._nothing(0, "read"), b, out, dims, status),
+            (*operands, dims, status),
             grid(groups, self.device.info.limits, square=square),
         )
 
@@ -155,11 +172,11 @@ def uniform_words(fields: Sequence[Field], shape: Shape) -> Words:
 NOTHING_REFUSED = 0xFFFFFFFF
 
 
-def refuse(status: Words, B: F32, largest: float, first_row: int = 0) -> None:
+def refuse(status: Words, B: F32, largest: float, first_row: int = 0, *, matrix: str = "B") -> None:
     """Raise PackingRefusedError where a packer counted values its format cannot hold.
 
-    status: (count, smallest linear index k*N+n); B: the [K, N] that was packed; first_row: the k
-    of its first row, where it is a panel.
+    status: (count, smallest linear index k*N+n); B: the [K, N] that was packed, or A by its name;
+    first_row: the k of its first row, where it is a panel.
     """
     count, first = int(status[0]), int(status[1])
     if not count:
@@ -168,7 +185,8 @@ def refuse(status: Words, B: F32, largest: float, first_row: int = 0) -> None:
     value = float(B[k, n]) if k < B.shape[0] else float("nan")
     more = f" and {count - 1} more" if count > 1 else ""
     raise PackingRefusedError(
-        f"refused: B[{first_row + k},{n}]={_short(value)}{more}, over the format's {largest:g}",
+        f"refused: {matrix}[{first_row + k},{n}]={_short(value)}{more}, "
+        f"over the format's {largest:g}",
         "keep these weights in f32, or scale them",
     )
 

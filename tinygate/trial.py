@@ -10,24 +10,24 @@ import numpy as np
 
 from tinygate import compare, failures, gate, predict
 from tinygate.adapters import AdapterTraits
-from tinygate.arena import Arena
 from tinygate.batches import batches, rounds
 from tinygate.candidate import candidate
 from tinygate.cases import Case
 from tinygate.compare import Deviation
 from tinygate.draw import Weights
 from tinygate.engines.base import Words
-from tinygate.errors import InputError, PackingRefusedError, TinygateError
-from tinygate.facts import Facts, differing, of_run
+from tinygate.errors import InputError, TinygateError
+from tinygate.facts import Facts, Products, differing, of_run
 from tinygate.families import FAMILIES
-from tinygate.formats import F32, FORMATS
-from tinygate.harness import Halves, Harness, Stored, as_words
+from tinygate.formats import F32
+from tinygate.harness import Harness
 from tinygate.inputs import generate, pooled_products
 from tinygate.kernels import check_fits
 from tinygate.machine import check_memory
 from tinygate.metrics import Metrics, Prediction
-from tinygate.precision import Limit, conformance_limit, reference_limit
+from tinygate.precision import Limit, conformance_limit, exact_limit, reference_limit
 from tinygate.results import CaseResult, Check, Status
+from tinygate.storing import Held, Storing
 
 
 class Trial:
@@ -48,8 +48,7 @@ class Trial:
         self.facts: list[Facts] = []  # made once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
-        self.packing: compare.Packing | None = None
-        self.refusal: Check | None = None
+        self.storing = Storing(harness, self.candidate, case)
         self.trust: Deviation | None = None
         self.predictor = predict.Predictor(case.path, case.shape.K)
         self.products = 0
@@ -66,7 +65,7 @@ class Trial:
         if reason := case.path.misfit(case.shape) or self._unreadable():
             return replace(case.blank(), status=Status.SKIP, reason=reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
-        check_memory(case.shape)
+        check_memory(case.shape, quantised=case.path.quantised)
         self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
         for batch in batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
@@ -85,8 +84,7 @@ class Trial:
         Bs = [weights.B for weights in batch]
         check_inputs("B", Bs)
         plain = harness.weights(Bs)
-        packed = FORMATS[case.path.b].packed
-        stored: Stored | None = None
+        held_b: Held | None = None
         for As in rounds(batch):
             check_inputs("A", As)
             a = harness.activations(As)
@@ -94,17 +92,16 @@ class Trial:
             if self.family.activation:
                 Rs = harness.reference(case.shape, a, plain, Bs)
                 self._reference(Rs, As, Bs)
-            if packed and stored is None:
-                stored = self._pack(plain, Bs)
-                if stored is None:
-                    return
-            b = stored.arena if stored else plain
-            words = stored.words if stored else [as_words(B) for B in Bs]
-            self._candidate(a, b, words, As, Bs, Rs)
-            a.destroy()
-        left = stored.arena if stored else plain
-        if left is not None:
-            left.destroy()
+            held_b = held_b or self.storing.weights(plain, Bs)
+            held_a = held_b and self.storing.activations(a, As)
+            if held_a is None or held_b is None:
+                return
+            if held_a.arena is not a:
+                a.destroy()
+            products = Products(As, Bs, held_a.values, held_b.values, Rs)
+            self._candidate(held_a, held_b, products)
+        if held_b is not None and held_b.arena is not None:
+            held_b.arena.destroy()
 
     def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
         """Trust R only where it is near the float64 product, and predict from what is trusted."""
@@ -121,60 +118,12 @@ class Trial:
         self.predictor.add(As, Bs, Rs)
         self.references += Rs
 
-    def _pack(self, plain: Arena | None, Bs: Sequence[F32]) -> Stored | None:
-        """Pack, and check what is stored; None where nothing is left to run."""
-        storage = FORMATS[self.case.path.b]
-        outside = compare.outside(Bs, storage.max_finite)
-        try:
-            stored = self.candidate.pack(plain, Bs)
-        except PackingRefusedError as error:
-            self._refuse(gate.refused(error.message, outside))
-            return None
-        if stored.past:
-            self._refuse(gate.packed_past())
-            return None
-        if outside.count:
-            self._refuse(gate.not_refused(outside, Bs[0], storage, stored.words[0]))
-            return None
-        if self.family.packing and self.case.path.readable:
-            self._check_packing(stored, Bs)
-        return stored
-
-    def _refuse(self, check: Check) -> None:
-        """Keep what the packer did with a value over the range: the first FAIL, else the first."""
-        kept = self.refusal
-        if kept is None or (kept.status is Status.PASS and check.status is Status.FAIL):
-            self.refusal = check
-
-    def _check_packing(self, stored: Stored, Bs: Sequence[F32]) -> None:
-        storage = FORMATS[self.case.path.b]
-        convert = self.harness.own_conversion
-        # Many small products are converted in one dispatch, a large one block by block.
-        batch = convert(np.concatenate(Bs)) if len(Bs) > 1 else None
-        for i, (words, B) in enumerate(zip(stored.words, Bs, strict=True)):
-
-            def own(rows: slice, B: F32 = B, first: int = i * self.case.shape.K) -> Halves:
-                if batch is None:
-                    return convert(B[rows])
-                return batch[first + rows.start : first + rows.stop]
-
-            found = compare.packing(storage, words, B, own)
-            if self.packing is None or (found.wrong and not self.packing.wrong):
-                self.packing = found
-
-    def _candidate(
-        self,
-        a: Arena,
-        b: Arena | None,
-        words: list[Words],
-        As: Sequence[F32],
-        Bs: Sequence[F32],
-        Rs: Sequence[F32],
-    ) -> None:
-        """Run the path as often as asked, from a fresh marker each time."""
+    def _candidate(self, held_a: Held, held_b: Held, products: Products) -> None:
+        """Run the path as often as asked, from a fresh marker each time; A is given back."""
         case = self.case
-        size = (case.shape.K, case.shape.N)
-        held = [FORMATS[case.path.b].decode(row, *size) for row in words]
+        As, Bs = products.As, products.Bs
+        a, b = held_a.arena, held_b.arena
+        assert a is not None, "activations are always on the device"
         c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
         first: tuple[Words, Facts] | None = None
         for number, facts in enumerate(self.facts):
@@ -186,13 +135,14 @@ class Trial:
             if first is None:
                 for row in out:
                     self.digests[0].update(row[: c.payload])
-            found = of_run(case, number, out, c, As, Bs, held, Rs, self.limit)
+            found = of_run(case, number, out, c, products, self.limit)
             facts.absorb(found)
             if first is None:
                 first = (out, found)
             else:
                 facts.differs.merge(differing(out, first[0], c, number, case.shape))
-        self.changed |= self.candidate.changed(a, b, As, words)
+        self.changed |= self.candidate.changed(a, b, held_a.words, held_b.words)
+        a.destroy()
         c.destroy()
         self.products += len(As)
 
@@ -229,17 +179,17 @@ class Trial:
             ),
             pooled=pooled_products(shape) if self.family.activation else 1,
         )
-        return failures.explain(result, case, facts, self.packing)
+        return failures.explain(result, case, facts, self.storing.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
         """What does not depend on the run."""
         checks = [gate.inputs_kept(sorted(self.changed))]
         if self.trust is not None:
             checks.append(gate.reference(self.trust, self._reference_limit()))
-        if self.packing is not None:
-            checks.append(gate.packing(self.packing))
-        if self.refusal is not None:
-            checks.append(self.refusal)
+        if self.storing.packing is not None:
+            checks.append(gate.packing(self.storing.packing))
+        if self.storing.refusal is not None:
+            checks.append(self.storing.refusal)
         return tuple(checks)
 
     def _run_checks(self, facts: Facts) -> Iterator[Check]:
@@ -250,7 +200,8 @@ class Trial:
         if self.case.path.deterministic:
             yield gate.deterministic(facts.differs)
         if self.family.exact:
-            yield gate.exact(facts.wrong)
+            limit = exact_limit(self.case.path, self.family, self.case.shape.K)
+            yield gate.exact(facts.wrong, limit)
             return
         metrics = self._metrics(facts)
         if metrics is not None and metrics.mean_ref == 0:
