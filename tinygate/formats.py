@@ -25,27 +25,37 @@ Own = Callable[[slice], NDArray[np.float16]]
 
 
 class StorageFormat(Protocol):
-    """One way to hold a matrix [rows, cols] in u32 words.
-
-    packed        a packer writes it; else it is the row-major f32 itself
-    quantised     values share scales, so what is stored depends on the neighbours too
-    max_finite    the largest magnitude it holds; packing refuses anything over it
-    whole         whole numbers up to this are held exactly; where quantised, if the scale is 1
-    why           what its packing check asks, in words
-    """
+    """One way to hold a matrix [rows, cols] in u32 words."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What a declaration calls it."""
+        ...
+
     @property
-    def packed(self) -> bool: ...
+    def packed(self) -> bool:
+        """Whether a packer writes it; else it is the row-major f32 itself."""
+        ...
+
     @property
-    def quantised(self) -> bool: ...
+    def quantised(self) -> bool:
+        """Whether values share scales, so that what is stored depends on the neighbours too."""
+        ...
+
     @property
-    def max_finite(self) -> float: ...
+    def max_finite(self) -> float:
+        """The largest magnitude it holds; packing refuses anything over it."""
+        ...
+
     @property
-    def whole(self) -> int: ...
+    def whole(self) -> int:
+        """Whole numbers up to this are held exactly; where quantised, if the scale is 1."""
+        ...
+
     @property
-    def why(self) -> str: ...
+    def why(self) -> str:
+        """What its packing check asks, in words."""
+        ...
 
     def words(self, rows: int, cols: int) -> int:
         """Words of the whole matrix."""
