@@ -76,10 +76,16 @@ def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None
         if facts.sample is None or inside is None or inside.first is None:
             return _failure(found, found.first, products=products)
         i, j = inside.first
-        got = float(facts.sample.C[i, j])
-        want = float(facts.sample.held_a[i].astype(np.float64) @ facts.sample.held_b[:, j])
+        got, want = float(facts.sample.C[i, j]), _want(name, facts.sample, i, j)
         return _failure(found, inside.first, got, want, products=products)
     return None
+
+
+def _want(name: str, sample: Sample, i: int, j: int) -> float:
+    """What C[i, j] should be: R where that is what it was compared with, else S."""
+    if name in {"zero", "max_abs", "mean_rel"} and sample.R is not None:
+        return float(sample.R[i, j])
+    return float(sample.held_a[i].astype(np.float64) @ sample.held_b[:, j])
 
 
 # Checks that have a place, the one that explains most first: a difference between two runs comes

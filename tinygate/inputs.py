@@ -12,19 +12,20 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate import stress
+from tinygate import quantised_inputs, stress
 from tinygate.blocks import largest_product
 from tinygate.draw import DRAW, Weights, no_subnormals, stream, uniform, weights
 from tinygate.families import FAMILIES
-from tinygate.formats import A_FORMATS, F32, FORMATS, StorageFormat
+from tinygate.formats import A_FORMATS, F32, FORMATS
 from tinygate.paths import FastPath
 from tinygate.shapes import Shape
 
 # Products are pooled until this many outputs are compared; one product of 1x64x1 would reject a
 # correct f16-storage kernel for 2.7 % of seeds.
 POOLED_OUTPUTS = 256
-# Whole numbers up to here add without rounding, in any order.
-EXACT_SUM = {"f32": 2**24, "f16": 2**11}
+# Whole numbers up to here add without rounding, in any order. An i32 sum is exact to 2^31, but C is
+# f32.
+EXACT_SUM = {"f32": 2**24, "f16": 2**11, "i32": 2**24}
 MAX_ROUNDS = 8
 
 
@@ -38,7 +39,9 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 
     What the path declares decides which whole numbers stay exact and which values B's format holds.
     """
-    if FAMILIES[family].exact == "product":
+    if FAMILIES[family].exact == "product" and path.quantised:
+        yield from quantised_inputs.integer(stream(seed, 0), shape, path, exact_sum(path))
+    elif FAMILIES[family].exact == "product":
         yield from _integer(shape, path, seed)
     elif FAMILIES[family].exact == "stored":
         yield _identity(shape, path, seed)
@@ -169,7 +172,7 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
             A[np.arange(M), picks] = 1.0
             yield A
 
-    B = _every_class(shape.K, shape.N, path, FORMATS[path.b], stream(seed, 1))
+    B = _every_class(shape.K, shape.N, path, "b", stream(seed, 1))
     return Weights(B, activations)
 
 
@@ -179,15 +182,19 @@ def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
     picks = identity_rounds(Shape(shape.N, shape.K, shape.M), seed)[0]
     B = np.zeros((shape.K, shape.N), np.float32)
     B[picks, np.arange(shape.N)] = 1.0
-    return weights(_every_class(shape.M, shape.K, path, A_FORMATS[path.a], stream(seed, 2)), B)
+    return weights(_every_class(shape.M, shape.K, path, "a", stream(seed, 2)), B)
 
 
 def _every_class(
-    rows: int, columns: int, path: FastPath, storage: StorageFormat, rng: np.random.Generator
+    rows: int, columns: int, path: FastPath, operand: str, rng: np.random.Generator
 ) -> F32:
     """Magnitudes log-uniform from the smallest normal (2^-14 where f16 is about) to the format's
     largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
     it is packed) values between two neighbours."""
+    storage = FORMATS[path.b] if operand == "b" else A_FORMATS[path.a]
+    if storage.quantised:
+        by_rows = operand == "a"
+        return quantised_inputs.every_code(rng, rows, columns, storage.name, by_rows=by_rows)
     largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
     wide = storage.name == "f32" and not path.holds_f16
     bottom, top = -126 if wide else -14, np.log2(largest)

@@ -13,6 +13,7 @@ from tinygate.interface import BUILT_IN_LAYOUT, DEFAULT_DIMS, Field, Layout
 from tinygate.interface import Entry as Entry
 from tinygate.shapes import Shape
 from tinygate.vocabulary import (
+    A_PACKERS,
     ENGINES,
     MOST_K_I32,
     PACKERS,
@@ -190,16 +191,16 @@ def wgsl_file(name: str) -> Path:
     return (installed if installed.is_dir() else package.parent / "wgsl") / name
 
 
+# Few rows of A, all of them in a workgroup that is compiled for their number.
+_MATVEC = Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),))
+
 # The reference is a path like any other, so it runs through the same runner. It is never gated
 # and never listed: it is what the others are compared with.
 REFERENCE = FastPath(
     name="f32",
     pill="f32",
     kernel="matmul_f32.wgsl",
-    entries=(
-        Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
-        Entry("main", 64, 128),
-    ),
+    entries=(_MATVEC, Entry("main", 64, 128)),
     why="the reference: f32 storage, products and sums, K in blocks of 16",
 )
 
@@ -209,10 +210,7 @@ BUILTIN: tuple[FastPath, ...] = (
         pill="f16 storage",
         kernel="matmul_f16_storage.wgsl",
         b="f16-packed",
-        entries=(
-            Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
-            Entry("main", 64, 128),
-        ),
+        entries=(_MATVEC, Entry("main", 64, 128)),
         pack=PACKERS["f16-packed"],
         why="core built-ins pack2x16float and unpack2x16float; no feature needed",
     ),
@@ -224,10 +222,7 @@ BUILTIN: tuple[FastPath, ...] = (
         b="f16-packed",
         products="matrix",
         matrix=("f16", "f32"),
-        entries=(
-            Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
-            Entry("main", 64, 64),
-        ),
+        entries=(_MATVEC, Entry("main", 64, 64)),
         pack="pack_f16.wgsl",
         needs="f16-storage",
         fallback="f16-storage",
@@ -254,10 +249,7 @@ BUILTIN: tuple[FastPath, ...] = (
         requires=("shader-f16",),
         b="f16-packed",
         products="f16",
-        entries=(
-            Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),)),
-            Entry("main", 64, 128),
-        ),
+        entries=(_MATVEC, Entry("main", 64, 128)),
         pack="pack_f16.wgsl",
         needs="f16-storage",
         fallback="f16-storage",
@@ -291,5 +283,28 @@ BUILTIN: tuple[FastPath, ...] = (
             Entry("main", 8, 512),
         ),
         why="all f32, so it may only differ from the reference in the order of its sums",
+    ),
+    FastPath(
+        name="int8-dot4",
+        pill="int8 dot4",
+        kernel="matmul_int8_dot4.wgsl",
+        a="int8-packed",
+        b="int8-packed",
+        accumulate="i32",
+        entries=(_MATVEC, Entry("main", 64, 64)),
+        pack=PACKERS["int8-packed"],
+        pack_a=A_PACKERS["int8-packed"],
+        opt_in=True,
+        why="core built-in dot4I8Packed; quantised: conforms, and is not meant to pass uniform",
+    ),
+    FastPath(
+        name="q4-block32",
+        pill="q4 block32",
+        kernel="matmul_q4_block32.wgsl",
+        b="q4-block32",
+        entries=(_MATVEC, Entry("main", 64, 64)),
+        pack=PACKERS["q4-block32"],
+        opt_in=True,
+        why="4-bit weights; quantised: conforms, and is not meant to pass uniform",
     ),
 )

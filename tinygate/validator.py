@@ -57,6 +57,10 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         *("f32", "f32"),
     ):
         yield "accumulate", path.accumulate, "i32 only where a and b are int8-packed"
+    if path.a == "int8-packed" and path.holds_f16:
+        yield "a", path.a, "f32 where products, sums or output are f16: int8 products are over 2^11"
+    if path.a == "int8-packed" and "f16" in (path.accumulate, path.products, path.output):
+        yield "a", path.a, "f32 where products, sums or output are f16: int8 products are over 2^11"
     if any(n < 1 for n in path.multiple_of):
         yield "multiple_of", path.multiple_of, "positive integers"
     if path.call:
