@@ -16,8 +16,8 @@ that is no comment.
     // passes at: 64x128x128                      optional: shapes that do not show it
     // adapters: f16-round-to-nearest             optional: which adapters show it; any
 
-With `kernel=FILE` the file itself is the packer and FILE, a kernel of this folder, is run with it.
-`tile` is what one workgroup writes.
+With `kernel=FILE` the file itself is the packer of B, or with `packs=a` of A, and FILE, a kernel of
+this folder, is run with it. `tile` is what one workgroup writes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tinygate.interface import Layout
 from tinygate.paths import Entry, FastPath
 from tinygate.shapes import Shape
 from tinygate.validator import validate
-from tinygate.vocabulary import FEATURES
+from tinygate.vocabulary import A_PACKERS, FEATURES, PACKERS
 
 FOLDER = Path(__file__).parent
 # What the gate's checks are called in a result.
@@ -47,7 +47,10 @@ _FAULT_KEYS = frozenset(("fault", "declares", "shapes", "must fail", "because"))
 _OPTIONAL_KEYS = frozenset(("says", "over", "passes", "passes at", "adapters"))
 _RIGHT_KEYS = frozenset(("right", "declares", "because"))
 _DECLARED = frozenset(
-    ("b", "accumulate", "products", "output", "tile", "kernel", "requires", "access")
+    (
+        *("a", "b", "accumulate", "products", "output"),
+        *("tile", "kernel", "packs", "requires", "access"),
+    )
 )
 # Which adapters show a fault.
 _ADAPTERS: dict[str, Callable[[AdapterTraits], bool]] = {
@@ -199,11 +202,13 @@ def _path(file: Path, title: str, declares: str) -> FastPath:
     requires = (declared["requires"],) if "requires" in declared else ()
     _known(file, "requires", requires, FEATURES)
     rows, cols = (int(size) for size in declared.pop("tile", "8x8").split("x"))
-    kernel, pack = str(file), None
-    if declared.get("b", "f32") != "f32":
-        pack = "pack_f16.wgsl"
+    kernel = str(file)
+    pack, pack_a = PACKERS.get(declared.get("b", "")), A_PACKERS.get(declared.get("a", ""))
+    packs = declared.pop("packs", "b")
+    _known(file, "packs", [packs], ("a", "b"))
     if "kernel" in declared:
-        kernel, pack = str(FOLDER / declared.pop("kernel")), str(file)
+        kernel = str(FOLDER / declared.pop("kernel"))
+        pack, pack_a = (pack, str(file)) if packs == "a" else (str(file), pack_a)
     access = declared.pop("access", "read")
     _known(file, "access", [access], ("read", "read_write"))
     layout = Layout(access="read_write" if access == "read_write" else "read")
@@ -216,6 +221,7 @@ def _path(file: Path, title: str, declares: str) -> FastPath:
             why=title,
             entries=(Entry("main", rows, cols),),
             pack=pack,
+            pack_a=pack_a,
             source=str(file),
             **fields,
         )

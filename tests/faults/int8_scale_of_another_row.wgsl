@@ -1,0 +1,33 @@
+// fault: scales a row by the next row's scale
+// declares: a=int8-packed, b=int8-packed, accumulate=i32
+// shapes: 17x33x65 3x257x129
+// must fail: identity by exact
+// must fail: outlier by conformance
+// must fail: cancel by conformance
+// passes: integer
+// because: the scales of A's rows differ; in the integer family all are 1
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<u32>;
+@group(0) @binding(1) var<storage, read> b: array<u32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  let words = (dims.K + 3u) / 4u;
+  var sum = 0;
+  for (var w = 0u; w < words; w++) { sum += dot4I8Packed(a[m * words + w], b[w * dims.N + n]); }
+  let row = bitcast<f32>(a[dims.M * words + (m + 1u) % dims.M]);
+  c[m * dims.N + n] = f32(sum) * row * bitcast<f32>(b[words * dims.N + n]);
+}

@@ -1,0 +1,61 @@
+// fault: takes the first row's scale for all of A
+// declares: a=int8-packed, b=int8-packed, accumulate=i32, kernel=right_int8.wgsl, packs=a
+// shapes: 17x33x65
+// must fail: identity by packing
+// must fail: subnormal by packing
+// says: packing; A[
+// because: a row's scale is its own absmax / 127
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+struct Status { count: atomic<u32>, first: atomic<u32> }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<u32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+@group(0) @binding(4) var<storage, read_write> status: Status;
+
+const LARGEST = 0x7f7fffffu;
+const SMALLEST_NORMAL = 0x00800000u;
+const THREADS = 64u;
+
+var<workgroup> peaks: array<u32, THREADS>;
+
+@compute @workgroup_size(THREADS)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_index) thread: u32,
+) {
+  let K = dims.K;
+  let m = wid.x + wid.y * groups.x;
+  if (m >= dims.M) { return; }
+  let words = (K + 3u) / 4u;
+
+  var own = 0u;
+  for (var k = thread; k < K; k += THREADS) {
+    // |x| by bit pattern, since a compiler may assume that no NaN is compared.
+    let bits = bitcast<u32>(a[k]) & 0x7fffffffu;
+    if (bits > LARGEST) {
+      atomicAdd(&status.count, 1u);
+      atomicMin(&status.first, m * K + k);
+    } else {
+      own = max(own, bits);
+    }
+  }
+  peaks[thread] = own;
+  workgroupBarrier();
+  var peak = 0u;
+  for (var i = 0u; i < THREADS; i++) { peak = max(peak, peaks[i]); }
+  var scale = bitcast<f32>(peak) * (1.0 / 127.0);
+  if (bitcast<u32>(scale) < SMALLEST_NORMAL) { scale = 1.0; }
+
+  let last = m * K + K - 1u;
+  for (var w = thread; w < words; w += THREADS) {
+    let at = m * K + 4u * w;
+    let x = vec4f(a[at], a[min(at + 1u, last)], a[min(at + 2u, last)], a[min(at + 3u, last)]);
+    let q = clamp(vec4i(round(x / scale)), vec4i(-127), vec4i(127));
+    let inside = vec4u(4u * w) + vec4u(0u, 1u, 2u, 3u) < vec4u(K);
+    packed[m * words + w] = pack4xI8(select(vec4i(), q, inside));
+  }
+  if (thread == 0u) { packed[dims.M * words + m] = bitcast<u32>(scale); }
+}

@@ -1,0 +1,65 @@
+// fault: fills the last word of a column with its last value
+// declares: a=int8-packed, b=int8-packed, accumulate=i32, kernel=right_int8.wgsl
+// shapes: 17x33x65
+// must fail: integer by packing
+// must fail: identity by packing
+// passes at: 64x128x9
+// says: padding is not zero
+// because: 33 is no multiple of 4
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+struct Status { count: atomic<u32>, first: atomic<u32> }
+
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<u32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+@group(0) @binding(4) var<storage, read_write> status: Status;
+
+const LARGEST = 0x7f7fffffu;
+const SMALLEST_NORMAL = 0x00800000u;
+
+// |x| by bit pattern, since a compiler may assume that no NaN is compared.
+fn magnitude(index: u32) -> u32 {
+  let bits = bitcast<u32>(b[index]) & 0x7fffffffu;
+  if (bits > LARGEST) {
+    atomicAdd(&status.count, 1u);
+    atomicMin(&status.first, index);
+    return 0u;
+  }
+  return bits;
+}
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let K = dims.K;
+  let N = dims.N;
+  let n = (wid.x + wid.y * groups.x) * 64u + lid.x;
+  if (n >= N) { return; }
+  let words = (K + 3u) / 4u;
+  let last = (K - 1u) * N + n;
+
+  // Four k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all.
+  var peak = 0u;
+  for (var k = 0u; k < K - K % 4u; k += 4u) {
+    let at = k * N + n;
+    peak = max(max(peak, magnitude(at)), magnitude(at + N));
+    peak = max(max(peak, magnitude(at + 2u * N)), magnitude(at + 3u * N));
+  }
+  for (var k = K - K % 4u; k < K; k++) { peak = max(peak, magnitude(k * N + n)); }
+  var scale = bitcast<f32>(peak) * (1.0 / 127.0);
+  if (bitcast<u32>(scale) < SMALLEST_NORMAL) { scale = 1.0; }
+
+  // An index past the column is moved to its end; what comes of it is put to 0.
+  for (var w = 0u; w < words; w++) {
+    let k = 4u * w;
+    let at = k * N + n;
+    let x = vec4f(b[at], b[min(at + N, last)], b[min(at + 2u * N, last)], b[min(at + 3u * N, last)]);
+    let q = clamp(vec4i(round(x / scale)), vec4i(-127), vec4i(127));
+    packed[w * N + n] = pack4xI8(q);
+  }
+  packed[words * N + n] = bitcast<u32>(scale);
+}

@@ -1,0 +1,72 @@
+// fault: looks for the extremes of the last block in all of its 32 rows
+// declares: b=q4-block32, kernel=right_q4.wgsl
+// shapes: 17x33x65
+// must fail: integer by refusal
+// must fail: cancel by refusal
+// says: yet every value fits
+// passes at: 64x128x9
+// because: NaN lies behind B
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+struct Status { count: atomic<u32>, first: atomic<u32> }
+
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<u32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+@group(0) @binding(4) var<storage, read_write> status: Status;
+
+const BLOCK = 32u;
+const LARGEST = 0x7f7fffffu;
+const SMALLEST_NORMAL = 0x00800000u;
+
+@compute @workgroup_size(64)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let K = dims.K;
+  let N = dims.N;
+  let blocks = (K + BLOCK - 1u) / BLOCK;
+  let number = (wid.x + wid.y * groups.x) * 64u + lid.x;
+  if (number >= blocks * N) { return; }
+  let block = number / N;
+  let n = number % N;
+  let k0 = block * BLOCK;
+  let k1 = min(k0 + BLOCK, K);
+
+  // Largest and smallest by bit pattern: of values of one sign, the bits are in their order.
+  var most = 0u;
+  var least = 0u;
+  for (var k = k0; k < k0 + BLOCK; k++) {
+    let index = k * N + n;
+    let x = bitcast<u32>(b[index]);
+    let bits = x & 0x7fffffffu;
+    if (bits > LARGEST) {
+      atomicAdd(&status.count, 1u);
+      atomicMin(&status.first, index);
+    } else if (x == bits) {
+      most = max(most, bits);
+    } else {
+      least = max(least, bits);
+    }
+  }
+  // Halved first, since the range itself may be over f32's.
+  var scale = (0.5 * bitcast<f32>(most) + 0.5 * bitcast<f32>(least)) * (2.0 / 15.0);
+  if (bitcast<u32>(scale) < SMALLEST_NORMAL) { scale = 1.0; }
+  let zero = clamp(round(bitcast<f32>(least) / scale), 0.0, 15.0);
+
+  for (var w = 0u; w < 4u; w++) {
+    var word = 0u;
+    for (var i = 0u; i < 8u; i++) {
+      let k = k0 + 8u * w + i;
+      if (k < k1) {
+        let code = clamp(round(b[k * N + n] / scale) + zero, 0.0, 15.0);
+        word |= u32(code) << (4u * i);
+      }
+    }
+    packed[(4u * block + w) * N + n] = word;
+  }
+  packed[(4u * blocks + block) * N + n] = bitcast<u32>(scale);
+  packed[(5u * blocks + block) * N + n] = bitcast<u32>(zero);
+}
