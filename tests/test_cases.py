@@ -358,7 +358,8 @@ def test_a_packer_that_strays_in_a_panel_is_caught(run: Run) -> None:
 def test_tiny(run: Run, shape: str, seed: int) -> None:
     here = run.harness.device.info
     for path in registered():
-        if path.lacks(here) or path.accumulate == "f16":  # which is not precise enough at K = 257
+        # Precise enough for a model at K = 257 is neither what sums in f16 nor what is quantised.
+        if path.lacks(here) or path.accumulate == "f16" or path.quantised:
             continue
         for family in DEFAULT_FAMILIES:
             result = run(path, shape, family, seed)

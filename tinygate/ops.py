@@ -33,7 +33,7 @@ from tinygate.harness import as_words
 from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath
 from tinygate.plan import Plan
-from tinygate.registry import registered
+from tinygate.registry import registered, select
 from tinygate.results import PathResult, Status
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
 from tinygate.shapes import Shape
@@ -90,12 +90,13 @@ class GpuOps:
         """Open an adapter and start the gate for every path at `shape`, in the background.
 
         adapter: an index or part of a name, as `tinygate probe` lists them; None: the preferred.
+        paths: None: every registered one that is not opt-in.
 
         Raises:
             NoAdapterError: where there is none.
             UnknownNameError: where none matches.
         """
-        chosen = registered() if paths is None else tuple(paths)
+        chosen = select((), registered()) if paths is None else tuple(paths)
         source = engines.load(engine, every_backend=adapter is not None)
         found = source.adapters()
         if not found and adapter is None:
