@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinygate import manifest, plugins
+from tinygate import manifest, paths, plugins
 from tinygate.errors import ConfigError, UnknownNameError
-from tinygate.paths import BUILTIN, REFERENCE, FastPath
+from tinygate.paths import REFERENCE, FastPath
 from tinygate.validator import validate
 
 
 def registered() -> tuple[FastPath, ...]:
     """Every registered path, validated."""
-    return tuple(validate(path) for path in BUILTIN)
+    return tuple(validate(path) for path in paths.BUILTIN)
 
 
 def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
