@@ -132,6 +132,8 @@ FEW, MAIN = Entry("few", 8, 32, 8, (("ROWS", "M"),)), Entry("main", 64, 64, None
         {"output": "f16"},
         {"deterministic": False},
         {"matrix_sizes": (8, 8, 8)},
+        {"a": "int8-packed"},
+        {"pack_a": "pack_int8_rows.wgsl"},
     ],
 )
 def test_a_hash_changes_with_what_is_compiled(path: FastPath, change: dict[str, Any]) -> None:

@@ -44,8 +44,8 @@ def shown(file: Path) -> str:
 
 
 def source_hash(path: FastPath) -> str:
-    """SHA-256 over kernel, packers, entry points with their constants, bindings and uniform, what is
-    declared of the numerics, and the reference's kernel: what a verdict is of. Of a Python path
+    """SHA-256 over kernel, packers, entry points with their constants, bindings and uniform, what
+    is declared of the numerics, and the reference's kernel: what a verdict is of. Of a Python path
     over its plug-in's name and version: more is out of reach."""
     digest = hashlib.sha256()
     for file in (*path.files(), REFERENCE.kernel_file()):
