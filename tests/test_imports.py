@@ -30,6 +30,7 @@ PURE = (
     "formats",
     "quantised",
     "predict",
+    "errorparts",
     "diagnosis",
 )
 

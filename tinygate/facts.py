@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tinygate import compare, diagnosis
+from tinygate import compare, diagnosis, errorparts
 from tinygate.arena import Arena
+from tinygate.blocks import F64
 from tinygate.cases import Case
 from tinygate.compare import Deviation, Region
 from tinygate.engines.base import Words
@@ -57,6 +58,7 @@ class Facts:
     past        words behind C that changed: (how many, the first one's distance from C's end)
     deviation   from the float64 product of the stored operands
     cause       of a deviation over the limit, where the numbers show one
+    energies    of a quantised path's errors (errorparts.py), by the first run
     """
 
     shape: Shape
@@ -69,6 +71,7 @@ class Facts:
     cause: str = ""
     outputs: list[F32] = field(default_factory=list)
     sample: Sample | None = None
+    energies: F64 = field(default_factory=lambda: np.zeros(4))
 
     def __post_init__(self) -> None:
         size = (self.shape.M, self.shape.N)
@@ -83,6 +86,7 @@ class Facts:
         if more.deviation is not None:
             self.deviation = compare.worse(self.deviation, more.deviation)
         self.outputs += more.outputs
+        self.energies = self.energies + more.energies
         if self.sample is None or (more.sample and more.sample.wrong and not self.sample.wrong):
             self.sample = more.sample
 
@@ -145,6 +149,8 @@ def of_run(
         one = Facts(case.shape)
         one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
         one.measure(case, C, held_a, held_b, limit)
+        if run == 0 and case.path.quantised and not FAMILIES[case.family].exact:
+            one.energies = errorparts.energies(C, A, B, held_a, held_b)
         R = Rs[i] if Rs else None
         one.sample = Sample(A, B, held_a, held_b, C, R, one.bad, limit)
         total.absorb(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 # An NMSE over this many times the prediction is warned about.
@@ -35,6 +36,28 @@ class Prediction:
     nmse: float
     mean_rel: float
     max_abs: float
+
+
+@dataclass(frozen=True)
+class ErrorParts:
+    """What a quantised path's error is made of, each as an NMSE.
+
+    stored     of S against T, the product of the originals: what storing does
+    kernel     of F against S: what the kernel adds
+    """
+
+    stored: float
+    kernel: float
+
+    @property
+    def stored_rms(self) -> float:
+        """Relative to the root mean square of T."""
+        return math.sqrt(self.stored)
+
+    @property
+    def kernel_rms(self) -> float:
+        """Relative to the root mean square of S."""
+        return math.sqrt(self.kernel)
 
 
 @dataclass(frozen=True)

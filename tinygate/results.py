@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tinygate.adapters import Platform
-from tinygate.metrics import NMSE_WARNING, Comparison, Metrics, Prediction
+from tinygate.metrics import NMSE_WARNING, Comparison, ErrorParts, Metrics, Prediction
 
 SCHEMA_VERSION = 2
 
@@ -86,6 +86,7 @@ class CaseResult:
     runs, failed     fresh dispatches made, and how many of them failed
     pooled           independently seeded products behind the metrics
     predicted        beside `metrics`, where the path declares enough to predict them
+    parts            of a quantised path's error: storing and kernel apart
     failure          where C or B is wrong, on a FAIL that has a place
     warnings         what is not wrong, yet not as declared
     digests          SHA-256 of the first run's outputs, of the path and of the reference, where
@@ -110,6 +111,7 @@ class CaseResult:
     failed: int = 0
     pooled: int = 1
     predicted: Prediction | None = None
+    parts: ErrorParts | None = None
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     digests: tuple[str, str] = ("", "")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygate import compare, failures, gate, predict
+from tinygate import compare, errorparts, failures, gate, predict
 from tinygate.adapters import AdapterTraits
 from tinygate.batches import batches, rounds
 from tinygate.candidate import candidate
@@ -166,6 +166,7 @@ class Trial:
             reason=reason,
             metrics=metrics,
             predicted=predicted,
+            parts=errorparts.parts(self.facts[0].energies) if self.products else None,
             warnings=_warnings(case, metrics, predicted),
             exact=(facts.wrong.count, shape.M * shape.N * self.products)
             if self.family.exact and self.products

@@ -13,7 +13,7 @@ from sample_reports import PASSING, case, path, report
 
 from tinygate import failures
 from tinygate.compare import Region
-from tinygate.metrics import Prediction
+from tinygate.metrics import ErrorParts, Prediction
 from tinygate.report import FORMATS, console, github, place
 from tinygate.report.wording import comparisons
 from tinygate.results import Failure, Status
@@ -183,3 +183,26 @@ def test_maps_are_in_the_formats_that_have_room() -> None:
 def test_only_the_first_three_maps_are_drawn() -> None:
     many = report(path(*(replace(WRONG, shape=f"{i}x128x128") for i in range(1, 6))))
     assert console.render(many).count("map of C") == place.MAX_MAPS
+
+
+def test_the_errors_of_a_quantised_path_apart() -> None:
+    one = replace(WRONG, parts=ErrorParts(stored=4e-4, kernel=9e-14))
+    shown = (
+        "stored error: relative rms 2.000e-02, NMSE 4.000e-04",
+        "kernel error: relative rms 3.000e-07, NMSE 9.000e-14",
+    )
+    quantised = report(path(one))
+    text = console.render(quantised, verbosity=console.VERBOSE)
+    for line in shown:
+        assert line in text
+        assert line not in console.render(quantised)
+        assert line in FORMATS["junit"](quantised)
+    document = json.loads(FORMATS["json"](quantised))
+    schema = json.loads(resources.files("tinygate.report").joinpath("schema.json").read_text())
+    jsonschema.validate(document, schema)
+    (case,) = document["paths"][0]["cases"]
+    assert case["error_parts"] == {
+        "stored": {"rms": pytest.approx(0.02), "nmse": 4e-4},
+        "kernel": {"rms": pytest.approx(3e-7), "nmse": 9e-14},
+    }
+    assert json.loads(FORMATS["json"](PASSING))["paths"][0]["cases"][0]["error_parts"] is None

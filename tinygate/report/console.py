@@ -23,6 +23,7 @@ from tinygate.report.wording import (
     PillRow,
     check_words,
     comparisons,
+    error_parts,
     identity,
     pill_columns,
     pill_rows,
@@ -65,6 +66,7 @@ def case(result: CaseResult, *, color: bool = False, verbosity: int = NORMAL) ->
             name, rest = check_words(check)
             lines.append(f"    {name}: {_word(check.status, color)}{rest}")
         lines += [f"    predicted: {text}" for text in comparisons(result)]
+        lines += [f"    {text}" for text in error_parts(result)]
     lines += [f"    warning: {clean(text)}" for text in result.warnings]
     return "".join(f"{line}\n" for line in lines)
 

@@ -174,6 +174,7 @@ def _case(case: CaseResult) -> Object:
         "hint": clean(case.hint) or None,
         "metrics": _metrics(case.metrics, case.checks),
         "predicted": _predicted(case),
+        "error_parts": _error_parts(case),
         "exact": None if case.exact is None else {"wrong": case.exact[0], "total": case.exact[1]},
         "checks": [_check(check) for check in case.checks],
         "budget": number(case.budget),
@@ -209,6 +210,16 @@ def _predicted(case: CaseResult) -> Object | None:
             "margin": number(one.margin),
         }
         for one in found
+    }
+
+
+def _error_parts(case: CaseResult) -> Object | None:
+    parts = case.parts
+    if parts is None:
+        return None
+    return {
+        "stored": {"rms": number(parts.stored_rms), "nmse": number(parts.stored)},
+        "kernel": {"rms": number(parts.kernel_rms), "nmse": number(parts.kernel)},
     }
 
 

@@ -16,6 +16,7 @@ from tinygate.report.wording import (
     Problem,
     check_words,
     comparisons,
+    error_parts,
     identity,
     named,
     problems,
@@ -86,7 +87,7 @@ def _details(case: CaseResult) -> Iterator[str]:
     for check in case.checks:
         name, rest = check_words(check)
         yield _text(f"{name}: {check.status.value}{rest}")
-    yield from map(_text, comparisons(case))
+    yield from map(_text, (*comparisons(case), *error_parts(case)))
     yield from (f"warning: {_text(text)}" for text in case.warnings)
     if case.failure is not None:
         yield _text(place.summary(case.failure))

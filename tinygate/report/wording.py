@@ -236,6 +236,17 @@ def comparisons(case: CaseResult) -> list[str]:
     ]
 
 
+def error_parts(case: CaseResult) -> list[str]:
+    """A quantised path's errors apart: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
+    if case.parts is None:
+        return []
+    rows = (
+        ("stored error", case.parts.stored_rms, case.parts.stored),
+        ("kernel error", case.parts.kernel_rms, case.parts.kernel),
+    )
+    return [f"{name}: relative rms {rms:.3e}, NMSE {nmse:.3e}" for name, rms, nmse in rows]
+
+
 def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
     """name, predicted, measured, ratio, limit, margin: a row per predicted number."""
     return [
