@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 from tinygate import verify
+from tinygate.background import neighbour
 from tinygate.engines.base import Device
 from tinygate.errors import DeviceError, PackingRefusedError, ShapeError, TinygateError
 from tinygate.formats import F32
-from tinygate.ops import GATE_SHAPE, GpuOps, neighbour
+from tinygate.ops import GATE_SHAPE, GpuOps
 from tinygate.paths import BUILTIN, FastPath
 from tinygate.plan import Plan
 from tinygate.results import PathResult, Report, Status

@@ -2,31 +2,30 @@
 
 ::
 
-    ops = GpuOps.create()                  # the gate starts in the background
+    ops = GpuOps.create()                  # the gates start in the background
     w = ops.pack_to_f16(weights)           # [K, N]
     print(ops.f16_ready.result().line)     # wait for the verdict, or don't
-    y = ops.matmul_f16_weight(x, w).numpy()
+    y = ops.matmul_f16_weight(x, w)        # on the fastest path that is active for this shape
+    print(y.path, y.numpy())
 
-Before the gate has settled, after a FAIL, and for a shape class nobody has verified, the product
-runs on the f32 kernel. Detected is never active.
+Before its gate has settled, after a FAIL, and for a shape class nobody has verified, a path's
+product runs on the path it falls back to, in the end on the f32 kernel. Detected is never active.
 """
 
 from __future__ import annotations
 
-import logging
-import queue
-import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tinygate import adapters, engines, verify
-from tinygate.adapters import AdapterInfo
+from tinygate import adapters, engines, traits
+from tinygate.adapters import AdapterInfo, Platform
+from tinygate.background import Background
+from tinygate.chains import chain
 from tinygate.engines.base import Binding, Device
-from tinygate.errors import NoAdapterError, ShapeError, TinygateError
+from tinygate.errors import LimitError, ShapeError, UnknownNameError
 from tinygate.families import DEFAULT_SEED
 from tinygate.formats import FORMATS
 from tinygate.harness import as_words
@@ -34,24 +33,20 @@ from tinygate.kernels import check_fits
 from tinygate.paths import REFERENCE, FastPath
 from tinygate.plan import Plan
 from tinygate.registry import registered, select
-from tinygate.results import PathResult, Status
+from tinygate.results import PathResult
 from tinygate.runner import NOTHING_REFUSED, Runner, refuse
 from tinygate.shapes import Shape
 from tinygate.supervisor import DEFAULT_TIMEOUT
 from tinygate.tensors import PackedWeight, Tensor
 
-log = logging.getLogger("tinygate.ops")
-
 # The seed's: what a model's layers look like, small enough to settle at once.
 GATE_SHAPE = Shape(64, 128, 128)
-F16_STORAGE = "f16-storage"
-_CLOSED = "closed before the gate had run"
 
 
 class GpuOps:
     """Matrix products on one adapter, and which paths are active there.
 
-    The gate runs in a process of its own, so it neither blocks nor endangers the caller's device.
+    Gates run in processes of their own, so they neither block nor endanger the caller's device.
     Methods may be called from one thread at a time.
     """
 
@@ -60,21 +55,23 @@ class GpuOps:
         device: Device,
         info: AdapterInfo,
         paths: Sequence[FastPath],
+        features: tuple[str, ...],
+        shape: Shape,
         seed: int,
         timeout: float,
     ) -> None:
         self.adapter = info
+        self.shape = shape
         self._device = device
         self._runner = Runner(device)
-        self._paths = {path.name: path for path in paths}
-        self._seed = seed
-        self._timeout = timeout
-        self._verdicts: dict[tuple[str, str], Future[PathResult]] = {}
-        self._closed = threading.Event()
-        self._jobs: queue.SimpleQueue[tuple[FastPath, Shape, Future[PathResult]] | None] = (
-            queue.SimpleQueue()
-        )
-        threading.Thread(target=self._work, daemon=True, name="tinygate-gate").start()
+        # Measured on this very device: a kernel may be compiled for the subgroup size.
+        platform = Platform(info.engine, info, traits.probe(self._runner))
+        self._paths = {one.name: one for path in paths for one in path.on(info)}
+        self._plain = chain(self._paths.values(), "f32")
+        self._packed = chain(self._paths.values(), "f16-packed")
+        self._gates = Background(platform, features, self._paths, seed, timeout)
+        for name in self._paths:
+            self.ready(name)
 
     @classmethod
     def create(
@@ -90,56 +87,87 @@ class GpuOps:
         """Open an adapter and start the gate for every path at `shape`, in the background.
 
         adapter: an index or part of a name, as `tinygate probe` lists them; None: the preferred.
-        paths: None: every registered one that is not opt-in.
+        paths: which may be used; None: every registered one that is not opt-in.
 
         Raises:
             NoAdapterError: where there is none.
             UnknownNameError: where none matches.
         """
         chosen = select((), registered()) if paths is None else tuple(paths)
-        source = engines.load(engine, every_backend=adapter is not None)
+        # What a gate asks for, so that both see the same adapter.
+        features = Plan(chosen, ()).features
+        source = engines.load(engine, every_backend=adapter is not None, features=features)
         found = source.adapters()
         if not found and adapter is None:
-            raise NoAdapterError(
-                "no WebGPU adapter but perhaps OpenGL", "GpuOps.create(adapter=0) tries that too"
-            )
+            # OpenGL is started only where nothing better is there: it takes as long again.
+            source = engines.load(engine, every_backend=True, features=features)
+            found = source.adapters()
         info = adapters.choose(found, None if adapter is None else str(adapter))
-        wanted = {name for path in chosen for name in path.requires}
-        device = source.open(info.index, sorted(wanted & set(info.features)))
-        ops = cls(device, info, chosen, seed, timeout)
-        for path in chosen:
-            ops.verdict(path.name, shape)
-        return ops
+        device = source.open(info.index, [name for name in features if name in info.features])
+        try:
+            return cls(device, info, chosen, features, shape, seed, timeout)
+        except BaseException:
+            device.close()
+            raise
 
     @property
     def f16_ready(self) -> Future[PathResult]:
-        """Settles with f16-storage's verdict at the shape the gate was started with; never raises
-        but for a GpuOps without that path."""
-        return next(v for (name, _), v in self._verdicts.items() if name == F16_STORAGE)
+        """`ready("f16-storage")`."""
+        return self.ready("f16-storage")
+
+    @property
+    def shader_f16_ready(self) -> Future[PathResult]:
+        """`ready("shader-f16")`."""
+        return self.ready("shader-f16")
+
+    @property
+    def coop_matrix_ready(self) -> Future[PathResult]:
+        """`ready("coop-matrix")`: of the largest matrices that the adapter has."""
+        return self.ready("coop-matrix")
+
+    @property
+    def subgroups_ready(self) -> Future[PathResult]:
+        """`ready("subgroups")`."""
+        return self.ready("subgroups")
+
+    def ready(self, path: str) -> Future[PathResult]:
+        """Settles with the path's verdict at the shape the gates were started with, SKIP where the
+        adapter lacks what it requires; the future itself never raises.
+
+        Raises:
+            UnknownNameError: with the paths there are.
+        """
+        return self.verdict(path, self.shape)
+
+    def is_active(self, path: str, shape: Shape | None = None) -> bool:
+        """Whether the path is active for that shape, or for the one the gates were started with, as
+        far as is settled now. Starts nothing.
+
+        Raises:
+            UnknownNameError: with the paths there are.
+        """
+        return self._gates.is_active(self._declared(path), shape or self.shape)
 
     @property
     def active(self) -> tuple[str, ...]:
         """The paths that are active for at least one shape class."""
-        return tuple(name for name in self._paths if any(n == name for n, _ in self.active_classes))
+        names = {name for name, _ in self.active_classes}
+        return tuple(name for name in self._paths if name in names)
 
     @property
     def active_classes(self) -> tuple[tuple[str, str], ...]:
         """(path, shape class) of every verdict that let a path run."""
-        return tuple(key for key, verdict in self._verdicts.items() if _passed(verdict))
+        return self._gates.active
 
     def verdict(self, path: str, shape: Shape) -> Future[PathResult]:
         """The verdict for the shape's class: the one there is, or a gate started now.
 
-        The gate runs at the shape and at a neighbour of it, since a class holds both."""
-        declared = self._paths[path]
-        key = (path, declared.shape_class(shape))
-        if key not in self._verdicts:
-            self._verdicts[key] = Future()
-            if self._closed.is_set():
-                self._verdicts[key].set_result(_unverified(declared, _CLOSED))
-            else:
-                self._jobs.put((declared, shape, self._verdicts[key]))
-        return self._verdicts[key]
+        The gate runs at the shape and at a neighbour of it, since a class holds both.
+
+        Raises:
+            UnknownNameError: with the paths there are.
+        """
+        return self._gates.verdict(self._declared(path), shape)
 
     def tensor(self, values: ArrayLike) -> Tensor:
         """A float32 matrix on the device.
@@ -157,51 +185,53 @@ class GpuOps:
         return Tensor((array.shape[0], array.shape[1]), buffer, self._device)
 
     def matmul(self, a: ArrayLike | Tensor, b: ArrayLike | Tensor) -> Tensor:
-        """C[M,N] = A[M,K] · B[K,N], all f32."""
+        """C[M,N] = A[M,K] · B[K,N], all f32, on the fastest active path that stores B as it is."""
         left, right = self._tensor(a), self._tensor(b)
-        return self._product(REFERENCE, left, right.shape, right.binding)
+        shape = _shape(left.shape, right.shape)
+        path = self._fastest(self._plain, shape) or REFERENCE
+        return self._product(path, shape, left, right.binding)
 
     def pack_to_f16(self, b: ArrayLike | Tensor) -> PackedWeight:
         """B[K,N] packed to f16 for `matmul_f16_weight`.
 
         Raises:
             PackingRefusedError: naming the first value over 65504; nothing is clamped.
+            UnknownNameError: where no path here takes f16.
         """
+        if not self._packed:
+            raise self._unknown("no path here takes weights packed to f16")
         original = self._tensor(b)
         K, N = original.shape
-        path = self._paths[F16_STORAGE]
+        # The one that the others fall back to.
+        path = self._packed[-1]
         size = 4 * FORMATS[path.b].words(K, N)
         packed, status = self._device.storage(size), self._device.storage(256)
+        weight = PackedWeight(original, packed, path.pack_file())
         found = np.array([0, NOTHING_REFUSED], np.uint32)
         self._device.write(status, 0, found)
         self._device.submit(
-            [
-                self._runner.pack(
-                    path, K, N, original.binding, Binding(packed, 0, size), Binding(status, 0, 8)
-                )
-            ]
+            [self._runner.pack(path, K, N, original.binding, weight.binding, Binding(status, 0, 8))]
         )
         self._device.read(status, 0, found)
         status.destroy()
         if found[0]:
             refuse(found, original.numpy(), FORMATS[path.b].max_finite)
-        return PackedWeight(original, packed)
+        return weight
 
     def matmul_f16_weight(self, a: ArrayLike | Tensor, packed: PackedWeight) -> Tensor:
-        """C[M,N] = A[M,K] · B[K,N] with B packed; on f32 while f16-storage is not active for this
-        shape class, whose gate starts with the first such product."""
+        """C[M,N] = A[M,K] · B[K,N] with B packed, on the fastest path that is active for this shape
+        class; on f32 while none is. The class's gates start with the first such product."""
         left = self._tensor(a)
-        path = self._paths[F16_STORAGE]
         shape = _shape(left.shape, packed.shape)
-        if _passed(self.verdict(path.name, shape)):
-            weights = Binding(packed.packed, 0, packed.packed.size)
-            return self._product(path, left, packed.shape, weights)
-        return self._product(REFERENCE, left, packed.shape, packed.original.binding)
+        fitting = [path for path in self._packed if path.pack_file() == packed.packer]
+        path = self._fastest(fitting, shape)
+        if path is None:
+            return self._product(REFERENCE, shape, left, packed.original.binding)
+        return self._product(path, shape, left, packed.binding)
 
     def close(self) -> None:
-        """Stop the gate and release the device; verdicts still open settle as ERROR."""
-        self._closed.set()
-        self._jobs.put(None)
+        """Stop the gates and release the device; verdicts still open settle as ERROR."""
+        self._gates.close()
         self._device.close()
 
     def __enter__(self) -> GpuOps:
@@ -213,72 +243,39 @@ class GpuOps:
     def _tensor(self, values: ArrayLike | Tensor) -> Tensor:
         return values if isinstance(values, Tensor) else self.tensor(values)
 
-    def _product(self, path: FastPath, a: Tensor, b_shape: tuple[int, int], b: Binding) -> Tensor:
-        shape = _shape(a.shape, b_shape)
+    def _declared(self, name: str) -> FastPath:
+        if name not in self._paths:
+            raise self._unknown(f"unknown path {name!r}")
+        return self._paths[name]
+
+    def _unknown(self, what: str) -> UnknownNameError:
+        return UnknownNameError(
+            f"{what}; this GpuOps has {', '.join(self._paths) or 'none'}",
+            "GpuOps.create(paths=...) says which there are",
+        )
+
+    def _fastest(self, paths: Sequence[FastPath], shape: Shape) -> FastPath | None:
+        """The first that is active for the shape. Gates start for those before it."""
+        for path in paths:
+            if path.misfit(shape) is None and self._fits(path, shape):
+                self.verdict(path.name, shape)
+                if self.is_active(path.name, shape):
+                    return path
+        return None
+
+    def _fits(self, path: FastPath, shape: Shape) -> bool:
+        try:
+            check_fits(path, shape, self._device.info.limits)
+        except LimitError:
+            return False
+        return True
+
+    def _product(self, path: FastPath, shape: Shape, a: Tensor, b: Binding) -> Tensor:
         check_fits(path, shape, self._device.info.limits)
-        c = Tensor((shape.M, shape.N), self._device.storage(4 * shape.M * shape.N), self._device)
+        buffer = self._device.storage(4 * shape.M * shape.N)
+        c = Tensor((shape.M, shape.N), buffer, self._device, path.name)
         self._device.submit([self._runner.matmul(path, shape, a.binding, b, c.binding)])
         return c
-
-    def _work(self) -> None:
-        """Settle verdicts, one at a time, until closed; then whatever is left."""
-        while job := self._jobs.get():
-            path, shape, future = job
-            result = None if self._closed.is_set() else self._gate(path, shape)
-            if result is None or self._closed.is_set():
-                result = _unverified(path, _CLOSED)
-            future.set_result(result)
-
-    def _gate(self, path: FastPath, shape: Shape) -> PathResult:
-        plan = Plan(
-            paths=(path,),
-            shapes=(shape, neighbour(path, shape)),
-            seed=self._seed,
-            timeout=self._timeout,
-            engines=(self.adapter.engine,),
-            adapter=str(self.adapter.index),
-        )
-        try:
-            report = verify.run(plan)
-        except TinygateError as error:
-            return _unverified(path, error.message)
-        except Exception as error:  # whatever it was, nothing was verified
-            return _unverified(path, f"{type(error).__name__}: {error}")
-        (result,) = report.paths
-        for line in [*(case.line for case in result.cases), result.line]:
-            log.info("%s", line)
-        if report.platforms[0].adapter != self.adapter:
-            # A verdict belongs to the adapter it was made on.
-            return _unverified(path, "the gate ran on another adapter")
-        return result
-
-
-def neighbour(path: FastPath, shape: Shape) -> Shape:
-    """A shape of the same class with every size one step off, where the class allows it; a step is
-    one, or what the path wants sizes to be multiples of.
-
-    What is even becomes odd and what fills whole tiles does not any more: a kernel that is right at
-    64x128x128 and wrong at 63x127x127 must not be active for the class of both.
-    """
-    near = shape
-    for axis, step in zip("MKN", path.multiple_of, strict=True):
-        size = getattr(shape, axis)
-        for other in (size - step, size + step):
-            moved = replace(near, **{axis: other}, name="")
-            if other > 0 and path.shape_class(moved) == path.shape_class(shape):
-                near = moved
-                break
-    return near
-
-
-def _unverified(path: FastPath, reason: str) -> PathResult:
-    blank = PathResult(path.name, path.pill, Status.ERROR, "unverified")
-    line = f"[ops] {path.name} gate verdict: ERROR — {reason}, falling back to f32"
-    return replace(blank, reason=reason, line=line)
-
-
-def _passed(verdict: Future[PathResult]) -> bool:
-    return verdict.done() and verdict.result().active
 
 
 def _shape(a: tuple[int, int], b: tuple[int, int]) -> Shape:

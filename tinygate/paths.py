@@ -150,8 +150,8 @@ class FastPath:
 
     def on(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
         """The path as it runs there: itself, or compiled for every matrix the adapter lists, the
-        largest under the path's own name."""
-        found = self.configurations(adapter) if self.matrix else ()
+        largest under the path's own name. What is compiled for one already stays what it is."""
+        found = self.configurations(adapter) if self.matrix and not self.matrix_sizes else ()
         if not found or self.lacks(adapter):
             return (self,)
         return tuple(

@@ -16,7 +16,8 @@ from tinygate.supervisor import DEFAULT_TIMEOUT
 
 @dataclass(frozen=True)
 class Plan:
-    """What to verify. `keep` is a regular expression over case ids; `save_failures` a folder."""
+    """What to verify. `keep` is a regular expression over case ids; `save_failures` a folder;
+    `further` are features to switch on beside those that the paths require."""
 
     paths: tuple[FastPath, ...]
     shapes: tuple[Shape, ...]
@@ -29,6 +30,7 @@ class Plan:
     keep: str | None = None
     required: tuple[str, ...] = ()
     save_failures: str = ""
+    further: tuple[str, ...] = ()
 
     def cases(self, path: FastPath) -> list[Case]:
         """The path's cases, in the order they run."""
@@ -42,7 +44,8 @@ class Plan:
     @property
     def features(self) -> tuple[str, ...]:
         """What to switch on, where the adapter has it; subgroups so that their size is measured."""
-        return tuple(dict.fromkeys(["subgroups", *(f for p in self.paths for f in p.requires)]))
+        required = [name for path in self.paths for name in path.requires]
+        return tuple(dict.fromkeys(["subgroups", *required, *self.further]))
 
     def replay(self, case: Case, engine: str) -> str:
         """The command that runs exactly this case again."""

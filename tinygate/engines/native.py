@@ -25,8 +25,13 @@ _UNKNOWN_DIRECTIVE = "enable subgroups;"
 def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
     """The engine. OpenGL is left out unless every backend is asked for or nothing else is there."""
     import wgpu
+    from wgpu.backends.wgpu_native import _helpers
     from wgpu.backends.wgpu_native.extras import set_instance_extras
 
+    if every_backend and not wgpu.gpu.enumerate_adapters_sync():
+        # An instance without an adapter has no device either, so nobody misses it. Without a public
+        # way to start it anew, its source says to drop this name.
+        _helpers._the_instance = None
     if not every_backend:
         # A program that has used wgpu before keeps the instance it has.
         with contextlib.suppress(RuntimeError):
