@@ -394,7 +394,7 @@ def test_options_from_file_variable_and_flag(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tinygate.toml").write_text('shape = ["3x3x3"]\ninputs = "integer"\n')
-    listing = ["verify", "--list"]
+    listing = ["verify", "--list", "--path", "f16-storage"]
     assert run(listing) == 0
     assert capsys.readouterr().out == "f16-storage/3x3x3/integer\n"
     monkeypatch.setenv("TINYGATE_SHAPE", "4x4x4 5x5x5")
