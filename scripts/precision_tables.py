@@ -1,0 +1,231 @@
+"""The tables of docs/precision.md: Markdown from stored reports, declarations and fault headers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import faults
+import numpy as np
+from faults import Fault
+from precision_stored import Object, Platform, Stored, canonical, failing, number, worst
+
+from tinygate.draw import stream, uniform
+from tinygate.families import DEFAULT_SEED
+from tinygate.paths import BUILTIN, FastPath
+from tinygate.precision import Norm, conformance_limit, mean_rel_of_zero_mean
+from tinygate.predict import Predictor
+
+NOT_MEASURED = "Not measured."
+NOT_REGISTERED = "Not registered in this version, so nothing can activate it."
+_ORDER = ("ERROR", "FAIL", "PASS", "SKIP")
+_SIZES = re.compile(r"-\d+x\d+x\d+$")
+MOST_SHAPES = 4
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; a `|` in a cell is escaped."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    for row in rows:
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
+    return "\n".join(lines)
+
+
+def regions(stored: list[Stored]) -> dict[str, str]:
+    """The name of each region of the page -> its Markdown."""
+    names = [path.name for path in BUILTIN]
+    found = {
+        "overview": overview(stored, names),
+        "prediction": prediction(BUILTIN),
+        "caught": caught(faults.faults()),
+        "measured plug-ins": measured([s for s in stored if section(s.path) not in names]),
+    }
+    for path in BUILTIN:
+        found[f"numerics {path.name}"] = numerics(path)
+        found[f"measured {path.name}"] = measured(
+            [s for s in stored if section(s.path) == path.name]
+        )
+    return found
+
+
+def section(path: str) -> str:
+    """The built-in path that a measured one belongs to: a matrix size of its own is no section."""
+    return _SIZES.sub("", path)
+
+
+def overview(stored: list[Stored], names: Sequence[str]) -> str:
+    """Path by state and reason, with the platforms it holds on."""
+    rows: list[tuple[str, str, str]] = []
+    for name in names:
+        states: dict[str, list[str]] = {}
+        for (platform, path), group in grouped(s for s in stored if section(s.path) == name):
+            where = str(platform) + (f" ({path})" if path != name else "")
+            states.setdefault(_state(group), []).append(where)
+        rows += [(f"`{name}`", state, "<br>".join(where)) for state, where in states.items()]
+        if not states:
+            rows.append((f"`{name}`", "not measured", "—"))
+    return table(("path", "state", "adapter, driver, engine"), rows)
+
+
+def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[Stored]]]:
+    """Reports of one platform and path together, in the order of their names."""
+    found: dict[tuple[Platform, str], list[Stored]] = {}
+    for one in stored:
+        found.setdefault((one.platform, one.path), []).append(one)
+    return sorted(found.items(), key=lambda item: item[0])
+
+
+def _state(group: list[Stored]) -> str:
+    """The worst state of several reports; one that is rejected anywhere is rejected."""
+    order = ("rejected", "unverified", "active", "unavailable")
+
+    def rank(one: Stored) -> int:
+        return order.index(one.state) if one.state in order else order.index("active")
+
+    found = min(group, key=rank)
+    if found.state == "active" or not found.reason:
+        return found.state
+    # Which rows and columns is told by the report itself.
+    return f"{found.state}: {re.split(', (?:rows|columns) ', found.reason)[0]}"
+
+
+def measured(stored: list[Stored]) -> str:
+    """What ran on each platform, the canonical case's numbers, and what failed."""
+    if not stored:
+        return NOT_MEASURED
+    groups = grouped(stored)
+    ran = [(key, group, _cases(group)) for key, group in groups]
+    parts = [
+        table(("adapter, driver, engine", "date", "run", "verdict", "worst share"), map(_ran, ran))
+    ]
+    numbers = [_canonical(key, found) for key, _, cases in ran if (found := canonical(cases))]
+    if numbers:
+        heads = ("64x128x128 uniform", "max_abs", "mean_rel", "predicted", "ratio")
+        parts.append(table(heads, numbers))
+    if failed := [row for key, _, cases in ran for row in _failing(key, cases)]:
+        parts.append(table(("FAILs on", "family", "by", "shapes"), failed))
+    files = sorted({s.file for s in stored})
+    parts.append("From " + ", ".join(f"`{file}`" for file in files) + ".")
+    return "\n\n".join(parts)
+
+
+def _cases(group: list[Stored]) -> list[Object]:
+    return [case for one in group for case in one.cases]
+
+
+def _where(key: tuple[Platform, str]) -> str:
+    platform, path = key
+    size = _SIZES.search(path)
+    name = f" · {size.group()[1:]}" if size else ""
+    return (
+        f"{platform}{name}" if section(path) in {p.name for p in BUILTIN} else f"{path}: {platform}"
+    )
+
+
+def _ran(row: tuple[tuple[Platform, str], list[Stored], list[Object]]) -> tuple[str, ...]:
+    key, group, cases = row
+    judged = [case for case in cases if case["status"] != "SKIP"]
+    shapes, families = {c["shape"] for c in judged}, {c["family"] for c in judged}
+    run = f"{len(shapes)} shapes, {len(families)} families" if judged else "nothing"
+    counts = Counter(case["status"] for case in cases)
+    verdict = ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s]) or _state(group)
+    found = worst(judged)
+    share = f"{_percent(found[0])} at {found[1]}" if found else "—"
+    return _where(key), max(s.day for s in group) or "—", run, verdict, share
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %" if share < 10 else f"{share:.3g} times"
+
+
+def _canonical(key: tuple[Platform, str], case: Object) -> tuple[str, ...]:
+    metrics, compared = case["metrics"], (case["predicted"] or {}).get("mean_rel")
+    rel = number(metrics["mean_rel"])
+    predicted, ratio = "not stored", "—"
+    if compared and compared["predicted"] is not None and compared["ratio"] is not None:
+        predicted = _rel(number(compared["predicted"]))
+        ratio = f"{float(compared['ratio']):.2f}"
+    return _where(key), f"{float(metrics['max_abs']):.2e}", _rel(rel), predicted, ratio
+
+
+def _rel(share: float | None) -> str:
+    return "—" if share is None else f"{100 * share:.3g} %"
+
+
+def _failing(key: tuple[Platform, str], cases: list[Object]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for (family, by), shapes in sorted(failing(cases).items()):
+        unique = list(dict.fromkeys(shapes))
+        more = len(unique) - MOST_SHAPES
+        listed = ", ".join(unique[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
+        rows.append((_where(key), family, by, listed))
+    return rows
+
+
+def numerics(path: FastPath) -> str:
+    """What BUILTIN declares, and the limit that follows from it at K = 128 and K = 4096."""
+    declared = (
+        f"storage: A {path.a}, B {path.b}; products {path.products}; "
+        f"accumulate {path.accumulate}; output {path.output}"
+    )
+    rows = [
+        ("declares", declared),
+        ("requires", ", ".join(path.requires) or "nothing optional"),
+        ("opt-in", "yes: runs only when named" if path.opt_in else "no"),
+        ("falls back to", f"`{path.fallback}`"),
+        ("safe to try because", path.why),
+    ]
+    norms: tuple[Norm, ...] = ("G", "abs")
+    limits = {norm: [conformance_limit(path, K, norm) for K in (128, 4096)] for norm in norms}
+    for small, large in {tuple(found): found for found in limits.values()}:
+        tail = f" ({small.value:.2e} at K=128, {large.value:.2e} at K=4096)"
+        why = small.why if small.why == large.why else f"{small.why}; {large.why}"
+        rows.append(("limit", why + tail))
+    return table(("", "value"), rows)
+
+
+def prediction(paths: Sequence[FastPath]) -> str:
+    """The error each path's declaration predicts on 64x128x128 uniform, seed 12345."""
+    rng = stream(DEFAULT_SEED, 0)
+    A = uniform(rng, 64, 128, -0.2, 0.2)
+    B = uniform(rng, 128, 128, -0.2, 0.2)
+    R = (A.astype(np.float64) @ B).astype(np.float32)
+    rows = []
+    for path in paths:
+        predictor = Predictor(path, 128)
+        predictor.add((A,), (B,), (R,))
+        if found := predictor.result():
+            closed = mean_rel_of_zero_mean(found.nmse)
+            row = (f"{found.nmse:.2e}", _rel(closed), _rel(found.mean_rel), f"{found.max_abs:.2e}")
+            rows.append((f"`{path.name}`", *row))
+    heads = ("path", "NMSE", "mean_rel, closed form", "mean_rel, elementwise", "max_abs")
+    return table(heads, rows)
+
+
+def caught(found: Sequence[Fault]) -> str:
+    """How many faults each declared format has, and which checks see them."""
+    by: dict[str, list[Fault]] = {}
+    for fault in found:
+        by.setdefault(_format(fault.path), []).append(fault)
+    rows = []
+    for name, group in sorted(by.items()):
+        checks = Counter(check for fault in group for check in checks_of(fault))
+        ordered = sorted(checks.items(), key=lambda item: (-item[1], item[0]))
+        listed = ", ".join(f"{check} {count}" for check, count in ordered)
+        rows.append((name, str(len(group)), listed))
+    return table(("declared", "faults", "faults that each check sees"), rows)
+
+
+def checks_of(fault: Fault) -> set[str]:
+    """The checks that a fault's header names, in any family."""
+    return {check for groups in fault.must_fail.values() for group in groups for check in group}
+
+
+def _format(path: FastPath) -> str:
+    parts = [f"A {path.a}"] if path.a != "f32" else []
+    parts.append(f"B {path.b}")
+    for key in ("products", "accumulate", "output"):
+        if (value := getattr(path, key)) != "f32":
+            parts.append(f"{key} {value}")
+    return ", ".join(parts)
