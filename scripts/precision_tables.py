@@ -179,7 +179,8 @@ def numerics(path: FastPath) -> str:
     norms: tuple[Norm, ...] = ("G", "abs")
     limits = {norm: [conformance_limit(path, K, norm) for K in (128, 4096)] for norm in norms}
     for small, large in {tuple(found): found for found in limits.values()}:
-        tail = f" ({small.value:.2e} at K=128, {large.value:.2e} at K=4096)"
+        tail = f" ({small.value:.2e} at K=128, {large.value:.2e} at K=4096"
+        tail += f"; {small.relative:.2e} of |S|)" if small.relative else ")"
         why = small.why if small.why == large.why else f"{small.why}; {large.why}"
         rows.append(("limit", why + tail))
     return table(("", "value"), rows)

@@ -40,7 +40,10 @@ for engine in "$@"; do
             worst=3
             break
         fi
-        mv "$file.new" "$file"
+        # Half the size, and still a line for each value.
+        "$python" -c 'import json, sys; print(json.dumps(json.load(sys.stdin), indent=0))' \
+            <"$file.new" >"$file"
+        rm "$file.new"
     done
 done
 exit "$worst"
