@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,8 @@ sys.path.append(str(ROOT / "scripts"))
 import precision_doc  # noqa: E402
 import precision_stored as stored  # noqa: E402
 import precision_tables as tables  # noqa: E402
+
+from tinygate.paths import BUILTIN  # noqa: E402
 
 Object = dict[str, Any]
 
@@ -220,3 +225,64 @@ def test_a_stored_file_that_cannot_be_read_fails_the_check(
 ) -> None:
     assert precision_doc.main(["--check"], folder=store(tmp_path, torn="{")) == 1
     assert "torn.json" in capsys.readouterr().err
+
+
+# Stands for a Python whose `-m tinygate verify` ends as CODE says, with ADAPTER in its report.
+STUB = """#!/bin/sh
+[ "$1" = -m ] || exec "$REAL" "$@"
+for last in "$@"; do :; done
+echo "$*" >>"$LOG"
+echo '{"schema_version": 2, "adapter": '"$ADAPTER"'}' >"$last"
+exit "$CODE"
+"""
+
+
+def measure(tmp_path: Path, *arguments: str, adapter: str, code: int) -> tuple[int, Path, str]:
+    """measure.sh in a folder of its own: its exit code, that folder, what it asked of verify."""
+    folder = tmp_path / "docs" / "measurements"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "docs" / "measurements" / "measure.sh", folder)
+    stub, log = tmp_path / "python", tmp_path / "log"
+    stub.write_text(STUB, encoding="utf-8")
+    stub.chmod(0o755)
+    log.touch()
+    own = {"PYTHON": str(stub), "REAL": sys.executable, "LOG": str(log), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [folder / "measure.sh", *arguments],
+        env={**os.environ, **own, "ADAPTER": adapter, "CODE": str(code)},
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    return done.returncode, folder, log.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_measuring_stores_every_engine_and_suite_with_every_path(tmp_path: Path, code: int) -> None:
+    ended, folder, asked = measure(tmp_path, "card", adapter="{}", code=code)
+    assert ended == 0
+    assert sorted(file.name for file in folder.glob("*.json*")) == [
+        f"card-{engine}-{suite}.json"
+        for engine in ("dawn", "native")
+        for suite in ("production", "ragged", "smoke")
+    ]
+    for path in BUILTIN:
+        assert asked.count(f"--path {path.name} ") == 6
+
+
+def test_measuring_without_an_adapter_stores_nothing(tmp_path: Path) -> None:
+    ended, folder, asked = measure(tmp_path, "card", adapter="null", code=3)
+    assert ended == 3
+    assert not list(folder.glob("*.json*"))
+    assert asked.count("\n") == 2  # once for each engine
+
+
+def test_measuring_stops_where_the_command_line_is_wrong(tmp_path: Path) -> None:
+    ended, folder, asked = measure(tmp_path, "card", "native", adapter="{}", code=2)
+    assert ended == 2
+    assert not list(folder.glob("*.json*"))
+    assert asked.count("\n") == 1
+
+
+def test_measuring_without_a_name_says_how(tmp_path: Path) -> None:
+    assert measure(tmp_path, adapter="{}", code=0)[0] == 2
