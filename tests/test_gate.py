@@ -561,3 +561,14 @@ def test_the_deciding_case_is_the_one_nearest_its_limit_or_farthest_over() -> No
         assert judged(*order).deciding.endswith("/outlier")
     exact = [using(None, FAIL, "integer"), using(None, FAIL, "identity")]
     assert judged(*exact).deciding.endswith("/integer")
+
+
+def test_a_path_that_is_never_active_conforms_at_most() -> None:
+    found = judge_path("sums", "sums", FOUR, inactive="it loses with K")
+    assert (found.status, found.state, found.active) == (PASS, "conforms", False)
+    assert found.active_classes == ()
+    assert found.line == f"{VERDICT}PASS — conforms; never active: it loses with K".replace(
+        "f16-storage", "sums"
+    )
+    failed = judge_path("sums", "sums", [*FOUR[:3], case("identity", FAIL)], inactive="it loses")
+    assert (failed.status, failed.state) == (FAIL, "rejected")

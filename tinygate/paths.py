@@ -53,6 +53,7 @@ class FastPath:
     guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
     call             instead of a kernel: the plug-in's entry point whose Python is the path
     readable         what B is held as can be read back; else no conformance verdict, never active
+    inactive         why it is never active, whatever it passes; empty where it may be
     source           where the declaration is from
     file             the manifest it is from; then --path takes this and not the name
     """
@@ -84,6 +85,7 @@ class FastPath:
     guard: bool = True
     call: str = ""
     readable: bool = True
+    inactive: str = ""
     file: str = ""
 
     @property
@@ -215,6 +217,30 @@ BUILTIN: tuple[FastPath, ...] = (
         why="core built-ins pack2x16float and unpack2x16float; no feature needed",
     ),
     FastPath(
+        name="subgroups",
+        pill="subgroups",
+        kernel="matmul_subgroups.wgsl",
+        requires=("subgroups",),
+        entries=(
+            Entry("matvec", 8, 128, max_m=8, constants=(("ROWS", "M"),)),
+            Entry("main", 8, 512),
+        ),
+        why="all f32, so it may only differ from the reference in the order of its sums",
+    ),
+    FastPath(
+        name="shader-f16",
+        pill="f16",
+        kernel="matmul_shader_f16.wgsl",
+        requires=("shader-f16",),
+        b="f16-packed",
+        products="f16",
+        entries=(_MATVEC, Entry("main", 64, 128)),
+        pack=PACKERS["f16-packed"],
+        needs="f16-storage",
+        fallback="f16-storage",
+        why="f16 multiplications, where an adapter has them; the sums stay f32",
+    ),
+    FastPath(
         name="coop-matrix",
         pill="coop-matrix",
         kernel="matmul_coop_matrix.wgsl",
@@ -223,9 +249,9 @@ BUILTIN: tuple[FastPath, ...] = (
         products="matrix",
         matrix=("f16", "f32"),
         entries=(_MATVEC, Entry("main", 64, 64)),
-        pack="pack_f16.wgsl",
+        pack=PACKERS["f16-packed"],
         needs="f16-storage",
-        fallback="f16-storage",
+        fallback="shader-f16",
         why="the adapter's own matrix units, f16 in and f32 out; A is rounded to f16",
     ),
     FastPath(
@@ -238,24 +264,10 @@ BUILTIN: tuple[FastPath, ...] = (
         accumulate="f16",
         matrix=("f16", "f16"),
         entries=(Entry("main", 64, 64),),
-        pack="pack_f16.wgsl",
+        pack=PACKERS["f16-packed"],
         opt_in=True,
+        inactive="f16 sums lose with K what a small shape does not show",
         why="none: passes at K = 128 and fails from K = 1024 on, as no small shape shows",
-    ),
-    FastPath(
-        name="shader-f16",
-        pill="f16",
-        kernel="matmul_shader_f16.wgsl",
-        requires=("shader-f16",),
-        b="f16-packed",
-        products="f16",
-        entries=(_MATVEC, Entry("main", 64, 128)),
-        pack="pack_f16.wgsl",
-        needs="f16-storage",
-        fallback="f16-storage",
-        # Until family overflow asks for no product over f16's range; at K = 1 it does.
-        opt_in=True,
-        why="f16 multiplications, where an adapter has them; the sums stay f32",
     ),
     FastPath(
         name="f16-accumulate",
@@ -269,20 +281,10 @@ BUILTIN: tuple[FastPath, ...] = (
             Entry("matvec", 8, 256, max_m=8, constants=(("ROWS", "M"),)),
             Entry("main", 64, 128),
         ),
-        pack="pack_f16.wgsl",
+        pack=PACKERS["f16-packed"],
         opt_in=True,
+        inactive="f16 sums lose with K what a small shape does not show",
         why="none: it conforms up to K=4096 and is too imprecise for a model, which the gate shows",
-    ),
-    FastPath(
-        name="subgroups",
-        pill="subgroups",
-        kernel="matmul_subgroups.wgsl",
-        requires=("subgroups",),
-        entries=(
-            Entry("matvec", 8, 128, max_m=8, constants=(("ROWS", "M"),)),
-            Entry("main", 8, 512),
-        ),
-        why="all f32, so it may only differ from the reference in the order of its sums",
     ),
     FastPath(
         name="int8-dot4",

@@ -17,12 +17,14 @@ def judge_path(
     skip: str = "",
     source_hash: str = "",
     readable: bool = True,
+    inactive: str = "",
 ) -> PathResult:
     """One verdict over a path's cases. It is active only for the classes where every activating
     family ran on every shape and passed; any FAIL or ERROR rejects it as a whole.
 
     skip: why it was not run though the adapter has all it needs.
     readable: what it stores can be read back; a path of which that is not so is never active.
+    inactive: why the path is never active, whatever it passes.
     """
     if missing or skip:
         why = missing or skip
@@ -49,6 +51,9 @@ def judge_path(
             classes, state = (), "passes activation"
             reason = "what it stores cannot be read back, so nothing shows that it conforms"
             outcome = f"{state}; not active: {reason}"
+        elif inactive:
+            classes, state, reason = (), "conforms", inactive
+            outcome = f"{state}; never active: {reason}"
         elif not lacking:
             state, outcome = "active", f"{path} path active"
         else:

@@ -185,6 +185,7 @@ class _Engine:
             skip=skip,
             source_hash=source_hash(path),
             readable=path.readable,
+            inactive=path.inactive,
         )
         judged = replace(judged, engine=self.engine)
         self.run.listener.judged(judged)
