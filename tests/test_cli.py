@@ -94,7 +94,8 @@ def test_a_wrong_path_is_exit_1_with_a_replay(
     assert "— FAIL: max_abs over limit" in out
     assert "[ops] scaled gate verdict: FAIL — falling back to f32" in out
     assert "[ops] f16-storage gate verdict: PASS — f16-storage path active" in out
-    assert out.count("\nf16-storage matmul active · subgroups matmul active\n") == 1
+    assert out.count("\nf16-storage matmul active · subgroups matmul active") == 1
+    assert "scaled matmul active" not in out
     assert "tinygate verify --shape 17x33x65 --path scaled --inputs uniform --seed 12345" in out
 
 
