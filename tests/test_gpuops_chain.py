@@ -229,3 +229,41 @@ def test_where_only_opengl_is_there(device: Device) -> None:
     without = dict.fromkeys(("VK_ICD_FILENAMES", "VK_DRIVER_FILES"), os.devnull)
     found = lines("native", {**os.environ, **without})
     assert found == [f"OpenGL {PASSED}", "True"] * 2
+
+
+MATRICES = """
+import numpy as np
+from tinygate.ops import GpuOps
+from tinygate.shapes import Shape
+rng = np.random.default_rng(1)
+x = rng.normal(size=(64, 128)).astype(np.float32)
+w = (0.02 * rng.normal(size=(128, 128))).astype(np.float32)
+with GpuOps.create(engine="dawn") as ops:
+    print(ops.coop_matrix_ready.result().line)
+    packed = ops.pack_to_f16(w)
+    y = ops.matmul_f16_weight(x, packed)
+    print(y.path, bool(np.abs(y.numpy() - x @ w).max() < 1e-3))
+    row = Shape(1, 128, 128)
+    print(ops.is_active("coop-matrix", row), ops.matmul_f16_weight(x[:1], packed).path)
+    ops.verdict("coop-matrix", row).result()
+    print(ops.is_active("coop-matrix", row), ops.matmul_f16_weight(x[:1], packed).path)
+"""
+
+
+def test_matrices_come_first_where_an_adapter_has_them() -> None:
+    """A driver with subgroup matrices needs a C library of its own, and so the whole process."""
+    environment = drivers.environment("lavapipe26")
+    done = subprocess.run(
+        [environment["TINYGATE_WORKER_PYTHON"], "-c", MATRICES],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "[ops] coop-matrix gate verdict: PASS — coop-matrix path active",
+        "coop-matrix True",
+        "False f32",
+        "True coop-matrix",
+    ]
