@@ -29,8 +29,12 @@ class Platform:
     engine: str
 
     def __str__(self) -> str:
-        # A compiler's version in parentheses makes rows too wide; the stored file has it.
-        return _PARENTHESES.sub("", f"{self.adapter}, {self.driver}, {self.engine}")
+        # A compiler's version in parentheses makes rows too wide, and some drivers begin with the
+        # adapter's own name; the stored file has both.
+        adapter = _PARENTHESES.sub("", self.adapter)
+        maker, _, rest = _PARENTHESES.sub("", self.driver).partition(": ")
+        driver = rest if rest and maker in adapter else _PARENTHESES.sub("", self.driver)
+        return ", ".join(part for part in (adapter, driver, self.engine) if part)
 
 
 @dataclass(frozen=True)

@@ -77,11 +77,14 @@ def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[S
 
 
 def _state(group: list[Stored]) -> str:
-    """The worst state of several reports; one that is rejected anywhere is rejected."""
+    """The worst state of several reports; one that is rejected anywhere is rejected, for what is
+    farthest over its limit."""
     order = ("rejected", "unverified", "active", "unavailable")
 
-    def rank(one: Stored) -> int:
-        return order.index(one.state) if one.state in order else order.index("active")
+    def rank(one: Stored) -> tuple[int, float]:
+        place = order.index(one.state) if one.state in order else order.index("active")
+        share, _ = worst(list(one.cases)) or (0.0, "")
+        return place, -share
 
     found = min(group, key=rank)
     if found.state == "active" or not found.reason:
@@ -127,7 +130,12 @@ def _ran(row: tuple[tuple[Platform, str], list[Stored], list[Object]]) -> tuple[
     key, group, cases = row
     judged = [case for case in cases if case["status"] != "SKIP"]
     shapes, families = {c["shape"] for c in judged}, {c["family"] for c in judged}
-    run = f"{len(shapes)} shapes, {len(families)} families" if judged else "nothing"
+    run = (
+        f"{len(shapes)} shape{'s' * (len(shapes) != 1)}, "
+        f"{len(families)} famil{'y' if len(families) == 1 else 'ies'}"
+        if judged
+        else "nothing"
+    )
     counts = Counter(case["status"] for case in cases)
     verdict = ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s]) or _state(group)
     found = worst(judged)

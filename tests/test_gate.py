@@ -17,7 +17,7 @@ from tinygate.compare import Deviation, Packing, Region
 from tinygate.digits import exponential, percent
 from tinygate.formats import FORMATS
 from tinygate.gate import case_line, decide
-from tinygate.metrics import Metrics
+from tinygate.metrics import ErrorParts, Metrics
 from tinygate.precision import Limit
 from tinygate.results import ACTIVATING_FAMILIES, CaseResult, Check, PathResult, Status
 from tinygate.verdicts import judge_path
@@ -572,3 +572,24 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
     )
     failed = judge_path("sums", "sums", [*FOUR[:3], case("identity", FAIL)], inactive="it loses")
     assert (failed.status, failed.state) == (FAIL, "rejected")
+
+
+@pytest.mark.parametrize(
+    ("failing", "parts", "said"),
+    [
+        (("max_abs", "mean_rel"), ErrorParts(1e-4, 1e-14), True),
+        (("max_abs",), ErrorParts(1e-4, 1e-14), True),
+        (("max_abs", "conformance"), ErrorParts(1e-4, 1e-4), False),
+        (("finite",), ErrorParts(1e-4, 1e-14), False),
+        (("max_abs",), None, False),
+        ((), ErrorParts(1e-4, 1e-14), False),
+    ],
+)
+def test_a_quantised_path_that_conforms_is_not_called_a_wrong_kernel(
+    failing: tuple[str, ...], parts: ErrorParts | None, said: bool
+) -> None:
+    names = ("max_abs", "mean_rel", "conformance", "finite")
+    checks = [Check(name, FAIL if name in failing else PASS) for name in names]
+    hint = gate.stored_hint(checks, parts)
+    assert bool(hint) == said
+    assert not said or "the kernel conforms" in hint

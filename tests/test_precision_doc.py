@@ -66,7 +66,7 @@ def test_both_schema_versions_give_the_same_rows(version: int) -> None:
     (found,) = stored.parse("card.json", report(version, case()))
     assert found.platform == stored.Platform("Card", "Driver 7 (LLVM 1)", "native 0.32.0")
     text = tables.measured([found])
-    assert "| Card, Driver 7, native 0.32.0 | 2026-12-02 | 1 shapes, 1 families | 1 PASS |" in text
+    assert "| Card, Driver 7, native 0.32.0 | 2026-12-02 | 1 shape, 1 family | 1 PASS |" in text
     assert "| 26 % at 64x128x128 uniform |" in text
     assert "| 1.21e-04 | 0.077 % | 0.08 % | 0.96 |" in text
 
@@ -284,3 +284,20 @@ def test_measuring_stops_where_the_command_line_is_wrong(tmp_path: Path) -> None
 
 def test_measuring_without_a_name_says_how(tmp_path: Path) -> None:
     assert measure(tmp_path, adapter="{}", code=0)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("adapter", "driver", "text"),
+    [
+        (
+            "llvmpipe (LLVM 15)",
+            "llvmpipe: Mesa 25.0.7 (LLVM 15) 0.0.1",
+            "llvmpipe, Mesa 25.0.7 0.0.1, e",
+        ),
+        ("NVIDIA H200", "NVIDIA: 580.1", "NVIDIA H200, 580.1, e"),
+        ("SwiftShader Device", "", "SwiftShader Device, e"),
+        ("Card", "Driver: 7", "Card, Driver: 7, e"),
+    ],
+)
+def test_a_platform_is_named_once(adapter: str, driver: str, text: str) -> None:
+    assert str(stored.Platform(adapter, driver, "e")) == text

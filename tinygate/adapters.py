@@ -120,15 +120,23 @@ def rank(adapter: AdapterInfo) -> tuple[int, bool, int]:
     )
 
 
-def choose(adapters: Sequence[AdapterInfo], query: str | None = None) -> AdapterInfo:
+def choose(
+    adapters: Sequence[AdapterInfo], query: str | None = None, *, engine: str = ""
+) -> AdapterInfo:
     """The adapter to use: the preferred one, or the preferred one of those the query names.
 
     query: an index, or part of a name, whatever its case.
+    engine: whose adapters these are, where that explains that there are none.
 
     Raises:
         NoAdapterError: where there is none at all.
         UnknownNameError: where none matches, with the list.
     """
+    if not adapters and engine == "dawn":
+        raise NoAdapterError(
+            "no WebGPU adapter that Dawn takes; it passes over old drivers, Mesa before 25 for one",
+            "update the driver, try --engine native, or from a clone scripts/setup lavapipe25",
+        )
     if not adapters:
         raise NoAdapterError(
             "no WebGPU adapter: no GPU driver was found, nor a software one",

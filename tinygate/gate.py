@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinygate.digits import exponential, percent
-from tinygate.metrics import Metrics
+from tinygate.metrics import ErrorParts, Metrics
 from tinygate.precision import F16_MIN_NORMAL, Limit
 from tinygate.results import CaseResult, Check, Status, worst
 
@@ -222,6 +222,18 @@ def decide(checks: Sequence[Check]) -> tuple[Status, str]:
     status = worst(check.status for check in errors or checks)
     reasons = [check.reason for check in checks if check.status is status and check.reason]
     return status, "; ".join(dict.fromkeys(reasons))
+
+
+def stored_hint(checks: Sequence[Check], parts: ErrorParts | None) -> str:
+    """What to say of a quantised path that fails the activation check alone: its kernel is right,
+    and what it stores is not near enough for a model."""
+    failing = {check.name for check in checks if check.status is Status.FAIL}
+    if parts is None or not failing or failing - {"max_abs", "mean_rel"}:
+        return ""
+    return (
+        f"the kernel conforms: the error is what the format stores (relative rms "
+        f"{parts.stored_rms:.1e}; the kernel adds {parts.kernel_rms:.1e})"
+    )
 
 
 def case_line(case: CaseResult, *, suffix: bool) -> str:

@@ -102,7 +102,7 @@ class GpuOps:
             # OpenGL is started only where nothing better is there: it takes as long again.
             source = engines.load(engine, every_backend=True, features=features)
             found = source.adapters()
-        info = adapters.choose(found, None if adapter is None else str(adapter))
+        info = adapters.choose(found, None if adapter is None else str(adapter), engine=engine)
         device = source.open(info.index, [name for name in features if name in info.features])
         try:
             return cls(device, info, chosen, features, shape, seed, timeout)

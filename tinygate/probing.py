@@ -44,7 +44,7 @@ def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
     supervisor = Supervisor(engine, query, wanted, DEFAULT_TIMEOUT)
     try:
         found = supervisor.adapters().adapters
-        chosen = adapters.choose(found, query)
+        chosen = adapters.choose(found, query, engine=engine)
         opened = supervisor.open()
     finally:
         supervisor.close()

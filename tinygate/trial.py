@@ -159,14 +159,16 @@ class Trial:
         facts = self.facts[worst]
         metrics = self._metrics(facts)
         predicted = self.predictor.result() if metrics else None
+        parts = errorparts.parts(self.facts[0].energies) if self.products else None
         case, shape = self.case, self.case.shape
         result = replace(
             case.blank(),
             status=status,
             reason=reason,
+            hint=gate.stored_hint(judged[worst], parts),
             metrics=metrics,
             predicted=predicted,
-            parts=errorparts.parts(self.facts[0].energies) if self.products else None,
+            parts=parts,
             warnings=_warnings(case, metrics, predicted),
             exact=(facts.wrong.count, shape.M * shape.N * self.products)
             if self.family.exact and self.products

@@ -64,7 +64,7 @@ class Session:
             request.engine, every_backend=request.every_backend, features=request.features
         )
         adapters = engine.adapters()
-        chosen = choose(adapters, request.adapter)
+        chosen = choose(adapters, request.adapter, engine=request.engine)
         features = [name for name in request.features if name in chosen.features]
         runner = Runner(engine.open(chosen.index, features))
         self._harness = Harness(runner)
