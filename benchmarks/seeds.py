@@ -1,7 +1,7 @@
 """How often a right kernel is rejected, and how near the limits it comes.
 
     python benchmarks/seeds.py [--path NAME] [--seeds 200] [--suite ragged|tiny|odd] [--inputs all]
-        [--json FILE]
+        [--engine dawn] [--json FILE]
 
 Runs a path over the families for every seed, in one process, and prints per shape and
 family the verdicts and the worst share of a limit. Exit 1 if any case is not a PASS.
@@ -45,18 +45,21 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--suite", choices=SHAPES, default="ragged")
     parser.add_argument("--inputs", default=",".join(DEFAULT_FAMILIES))
+    parser.add_argument("--engine", default=engines.DEFAULT_ENGINE)
     parser.add_argument("--adapter")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    engine = engines.load("native", every_backend=options.adapter is not None)
-    info = adapters.choose(engine.adapters(), options.adapter)
     (path,) = select([options.path], registered())
+    every = options.adapter is not None
+    engine = engines.load(options.engine, every_backend=every, features=path.requires)
+    info = adapters.choose(engine.adapters(), options.adapter, engine=options.engine)
     if missing := path.lacks(info):
         parser.error(f"{path.name}: {missing}")
+    path = path.on(info)[0]
     runner = Runner(engine.open(info.index, path.requires))
     harness, found = Harness(runner), traits.probe(runner)
     print(
-        f"{path.name}; {info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
+        f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
         f"{options.first + options.seeds - 1}"
     )
     began = time.perf_counter()
@@ -90,6 +93,7 @@ def main() -> int:
             json.dumps(
                 {
                     "path": path.name,
+                    "engine": f"{info.engine} {info.engine_version}",
                     "adapter": info.name,
                     "driver": info.driver,
                     "backend": info.backend,
