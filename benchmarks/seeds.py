@@ -59,8 +59,8 @@ def main() -> int:
     runner = Runner(engine.open(info.index, path.requires))
     harness, found = Harness(runner), traits.probe(runner)
     print(
-        f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; seeds {options.first} to "
-        f"{options.first + options.seeds - 1}"
+        f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; "
+        f"seeds {options.first} to {options.first + options.seeds - 1}"
     )
     began = time.perf_counter()
     rows, bad = [], 0
