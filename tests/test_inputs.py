@@ -305,7 +305,9 @@ def test_identity_rounds(M: int, K: int, seed: int) -> None:
         assert edges(K) <= set(picked.tolist())
         assert (len(rounds) - 1) * M < len(edges(K)), "no round more than needed"
     else:
-        assert set(picked.tolist()) <= edges(K)
+        # Three edges to one that is none: a kernel may be wrong everywhere but at its edges.
+        others = set(picked.tolist()) - edges(K)
+        assert len(others) == (picked.size - len({0, K - 1})) // 4
     # No k is picked twice while another was never picked.
     assert len(set(picked.tolist())) == min(K, picked.size)
 
@@ -333,7 +335,7 @@ def test_identity_rows_are_one_hot_over_one_b(path: FastPath) -> None:
 def test_columns_are_one_hot_under_a_mirrored_a(path: FastPath) -> None:
     _, mirrored = generate("identity", Shape(9, 300, 4), path, 5)
     (A,) = mirrored.activations()
-    picks = identity_rounds(Shape(4, 300, 9), 5)[0]
+    (picks,) = identity_rounds(Shape(4, 300, 9), 5, most=1)
     assert np.array_equal(mirrored.B, np.eye(300, dtype=np.float32)[picks].T)
     assert {0, 299} <= set(picks.tolist())
     assert A.shape == (9, 300)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tinygate import verify
-from tinygate.background import neighbour
+from tinygate.background import gate_shapes, neighbour
 from tinygate.engines.base import Device
 from tinygate.errors import DeviceError, PackingRefusedError, ShapeError, TinygateError
 from tinygate.formats import F32
@@ -385,3 +385,32 @@ def test_no_adapter() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("tinygate: no WebGPU adapter")
+
+
+def test_a_path_is_gated_where_its_class_is_not_like_the_shape(
+    create: Callable[..., GpuOps],
+) -> None:
+    """Right in a single tile and wrong in the second."""
+    ops = create(called_storage(faults.fault("tiles_counted_down").path), shape=Shape(7, 33, 7))
+    verdict = settle(ops.ready(STORAGE.name))
+    assert verdict.status is Status.FAIL
+    assert "written" in verdict.reason
+
+
+@pytest.mark.parametrize("shape", [GATE_SHAPE, Shape(1, 5, 9), Shape(300, 4097, 3)])
+def test_the_shapes_of_a_gate_are_of_its_class(shape: Shape) -> None:
+    found = gate_shapes(STORAGE, shape)
+    assert found[0] == shape
+    assert len(set(found)) == len(found) >= 3
+    assert {STORAGE.shape_class(one) for one in found} == {STORAGE.shape_class(shape)}
+    entry = STORAGE.entry(shape)
+    assert any(entry.tiles(one) > 2 for one in found)
+    assert {min(one.K for one in found), max(one.K for one in found)} == {
+        shape.k_class // 2 + 1,
+        shape.k_class,
+    }
+
+
+def test_a_gate_keeps_to_what_a_path_takes() -> None:
+    path = replace(STORAGE, multiple_of=(1, 16, 2))
+    assert all(path.misfit(one) is None for one in gate_shapes(path, GATE_SHAPE))

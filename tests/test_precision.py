@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinygate.families import FAMILIES
 from tinygate.paths import BUILTIN, REFERENCE, FastPath
 from tinygate.precision import (
     F16_MAX,
@@ -18,6 +19,7 @@ from tinygate.precision import (
     U32,
     Norm,
     conformance_limit,
+    exact_limit,
     reference_limit,
 )
 
@@ -164,3 +166,30 @@ def test_a_matrix_unit_takes_its_factor_of_the_sum_and_what_rounding_takes(norm:
     e32 = conformance_limit(STORED, 1024, norm).value
     assert own == pytest.approx((MATRIX_FACTOR - 1) * e32, abs=1e-18)
     assert "matrix unit" in conformance_limit(path, 1024, norm).why
+
+
+@pytest.mark.parametrize("path", [ROUNDED, OUTPUT, SUMMED])
+def test_where_f16_subnormals_are_flushed_a_term_may_become_zero(path: FastPath) -> None:
+    assert conformance_limit(path, 64, "G", f16_subnormals=False).tiny == 64 * F16_MIN_NORMAL
+    assert conformance_limit(STORED, 64, "G", f16_subnormals=False).tiny == 64 * 2.0**-126
+
+
+def test_a_quantised_operand_that_is_rounded_inside_counts_as_one() -> None:
+    quantised = replace(STORED, b="q4-block32", products="f16")
+    plain = replace(STORED, b="f32", products="f16")
+    for norm in ("G", "abs"):
+        assert conformance_limit(quantised, 64, norm) == conformance_limit(plain, 64, norm)
+
+
+@pytest.mark.parametrize(
+    ("change", "halves"),
+    [({}, 0), ({"products": "f16"}, 3), ({"output": "f16"}, 1), ({"accumulate": "f16"}, 1)],
+)
+def test_identity_of_a_quantised_path_allows_what_it_rounds_to_f16(
+    change: dict[str, str], halves: int
+) -> None:
+    path = replace(STORED, b="q4-block32", **change)  # type: ignore[arg-type]
+    limit = exact_limit(path, FAMILIES["identity"], 64)
+    assert limit is not None
+    assert limit.relative == 4 * U32 + halves * U16
+    assert exact_limit(path, FAMILIES["integer"], 64) is None

@@ -127,7 +127,7 @@ class Background:
         else:
             plan = Plan(
                 paths=(path,),
-                shapes=(job.shape, neighbour(path, job.shape)),
+                shapes=gate_shapes(path, job.shape),
                 seed=self._seed,
                 timeout=self._timeout,
                 engines=(self._adapter.engine,),
@@ -148,6 +148,27 @@ class Background:
         if platform.adapter is None or platform.traits != self._traits:
             return False
         return _adapter_itself(platform.adapter) == _adapter_itself(self._adapter)
+
+
+def gate_shapes(path: FastPath, shape: Shape) -> tuple[Shape, ...]:
+    """Where a class is gated, since a verdict at a shape is for all of its class: the shape, its
+    neighbour, one of two ragged tiles and more each way at the class's smallest K, and one of a
+    single row and column at its largest; each as far as the class allows it."""
+    entry = path.entry(shape)
+    per = {step.axis: step.per for step in entry.axes if step}
+    rows, cols = (per.get("M", 1), per.get("N", 1)) if entry.axes else (entry.rows, entry.cols)
+    first = shape.k_class // 2 + 1
+    wide = {"M": rows + 3, "K": first, "N": 2 * cols + 5}
+    small = {"M": 1, "K": shape.k_class, "N": 1}
+    found = [shape, neighbour(path, shape)]
+    for wanted in (wide, small):
+        near = shape
+        for axis, step in zip("MKN", path.multiple_of, strict=True):
+            moved = replace(near, **{axis: -(-wanted[axis] // step) * step}, name="")
+            if path.shape_class(moved) == path.shape_class(shape):
+                near = moved
+        found.append(near)
+    return tuple(dict.fromkeys(found))
 
 
 def neighbour(path: FastPath, shape: Shape) -> Shape:

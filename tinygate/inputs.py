@@ -145,11 +145,12 @@ def _signed(rng: np.random.Generator, size: int, largest: int) -> NDArray[np.int
     return magnitude * sign
 
 
-def identity_rounds(shape: Shape, seed: int) -> list[NDArray[np.int64]]:
-    """For each round, the k that each row of A picks.
+def identity_rounds(shape: Shape, seed: int, most: int = MAX_ROUNDS) -> list[NDArray[np.int64]]:
+    """For each of `most` rounds or fewer, the k that each row of A picks.
 
     First k = 0 and K-1, then both sides of every multiple of 16 (a kernel's blocks end there), then
-    any others, until the rows of the rounds needed are full; at most MAX_ROUNDS.
+    any others, until the rows of the rounds needed are full. Where those do not hold every edge,
+    every fourth pick is one of the others all the same: a kernel may be wrong all but there.
     """
     M, K = shape.M, shape.K
     edges = np.unique(np.concatenate([np.arange(15, K, 16), np.arange(16, K, 16)]))
@@ -157,8 +158,12 @@ def identity_rounds(shape: Shape, seed: int) -> list[NDArray[np.int64]]:
     edges = np.setdiff1d(edges, ends)
     rng = stream(seed, 0)
     rest = np.setdiff1d(np.arange(K), np.concatenate([ends, edges]))
-    order = np.concatenate([ends, rng.permutation(edges), rng.permutation(rest)])
-    rounds = min(MAX_ROUNDS, -(-(ends.size + edges.size) // M))
+    edges, rest = rng.permutation(edges), rng.permutation(rest)
+    few = ends.size + edges.size > most * M
+    between = min(edges.size // 3, rest.size) if few else 0
+    mixed = np.insert(edges, 3 * np.arange(1, between + 1), rest[:between])
+    order = np.concatenate([ends, mixed, rest[between:]])
+    rounds = min(most, -(-(ends.size + edges.size) // M))
     return [np.resize(np.roll(order, -r * M), M) for r in range(rounds)]
 
 
@@ -179,7 +184,7 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
 def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
     """One-hot weights under an A that holds every class of value: C is columns of A, so that an
     operand which a kernel cuts, splits or flushes shows whichever side it is on."""
-    picks = identity_rounds(Shape(shape.N, shape.K, shape.M), seed)[0]
+    (picks,) = identity_rounds(Shape(shape.N, shape.K, shape.M), seed, most=1)
     B = np.zeros((shape.K, shape.N), np.float32)
     B[picks, np.arange(shape.N)] = 1.0
     return weights(_every_class(shape.M, shape.K, path, "a", stream(seed, 2)), B)
@@ -196,6 +201,9 @@ def _every_class(
         by_rows = operand == "a"
         return quantised_inputs.every_code(rng, rows, columns, storage.name, by_rows=by_rows)
     largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
+    if path.quantised:
+        # Codes may be summed up before they are scaled, and that has to fit as well.
+        largest = min(largest, 2.0**96)
     wide = storage.name == "f32" and not path.holds_f16
     bottom, top = -126 if wide else -14, np.log2(largest)
     B = np.empty(rows * columns, np.float32)

@@ -53,7 +53,6 @@ class FastPath:
     guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
     call             instead of a kernel: the plug-in's entry point whose Python is the path
     readable         what B is held as can be read back; else no conformance verdict, never active
-    inactive         why it is never active, whatever it passes; empty where it may be
     source           where the declaration is from
     file             the manifest it is from; then --path takes this and not the name
     """
@@ -85,7 +84,6 @@ class FastPath:
     guard: bool = True
     call: str = ""
     readable: bool = True
-    inactive: str = ""
     file: str = ""
 
     @property
@@ -97,6 +95,12 @@ class FastPath:
     def argument(self) -> str:
         """What --path takes to choose it."""
         return self.file or self.name
+
+    @property
+    def inactive(self) -> str:
+        """Why it is never active, whatever it passes; empty where it may be."""
+        sums = "f16 sums lose with K what a small shape does not show"
+        return sums if self.accumulate == "f16" else ""
 
     @property
     def rounds_inside(self) -> bool:
@@ -266,7 +270,6 @@ BUILTIN: tuple[FastPath, ...] = (
         entries=(Entry("main", 64, 64),),
         pack=PACKERS["f16-packed"],
         opt_in=True,
-        inactive="f16 sums lose with K what a small shape does not show",
         why="none: passes at K = 128 and fails from K = 1024 on, as no small shape shows",
     ),
     FastPath(
@@ -283,7 +286,6 @@ BUILTIN: tuple[FastPath, ...] = (
         ),
         pack=PACKERS["f16-packed"],
         opt_in=True,
-        inactive="f16 sums lose with K what a small shape does not show",
         why="none: it conforms up to K=4096 and is too imprecise for a model, which the gate shows",
     ),
     FastPath(

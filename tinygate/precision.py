@@ -49,7 +49,12 @@ class Limit:
 
 
 def conformance_limit(
-    path: FastPath, K: int, norm: Norm, *, f16_round_to_nearest: bool = True
+    path: FastPath,
+    K: int,
+    norm: Norm,
+    *,
+    f16_round_to_nearest: bool = True,
+    f16_subnormals: bool = True,
 ) -> Limit:
     """How far F may be from S, the float64 product of the operands as the path holds them.
 
@@ -57,7 +62,8 @@ def conformance_limit(
     of up to 256x1024x256, so 4 would reject some and 8 is the limit; against |A||B|, which is
     larger, 4 is enough. benchmarks/limits.py simulates the rows with f16 in them.
 
-    f16_round_to_nearest: what the adapter's own conversion was seen to do.
+    f16_round_to_nearest, f16_subnormals: what the adapter's own conversion was seen to do and to
+    keep. Where it flushes, a product, partial sum or output of up to 2^-14 may become 0.
     """
     if path.accumulate == "i32":
         return Limit(
@@ -69,7 +75,8 @@ def conformance_limit(
             SCALING * U32,
         )
     relative = 0.0
-    tiny = K * (2.0**-25 if path.holds_f16 else 2.0**-126)
+    half = 2.0**-25 if f16_subnormals else F16_MIN_NORMAL
+    tiny = K * (half if path.holds_f16 else 2.0**-126)
     if path.accumulate == "f16":
         value = min((K + 2) * U16, 4 * math.sqrt(K) * U16)
         norm = "abs"
@@ -83,13 +90,14 @@ def conformance_limit(
             why += f", times {MATRIX_FACTOR:g} for a matrix unit's own order and rounding"
         if path.rounds_inside:
             # Roundings of a term inside the kernel: A, B where it is not stored so, the product.
-            roundings = 3 if path.b == "f32" else 2
+            operands = 1 if path.b == "f16-packed" else 2
+            roundings = operands + 1
             roundings *= 2 if norm == "G" else 1
             value += roundings * U16
             why += f", plus {roundings} 2^-11 for operands and products rounded to f16"
             if not f16_round_to_nearest:
                 # Cutting makes every term smaller, so the sum shrinks as a whole.
-                relative += 2 * U16 * (2 if path.b == "f32" else 1)
+                relative += 2 * U16 * operands
                 why += f", plus {relative / U16:.0f} 2^-11 of |S|: f16 conversion cuts here"
     if path.output == "f16":
         relative += U16 if f16_round_to_nearest else 2 * U16
@@ -99,11 +107,15 @@ def conformance_limit(
 
 def exact_limit(path: FastPath, family: Family, K: int) -> Limit | None:
     """What a path may be off on an exact family; None where nothing. A quantised one gives whole
-    numbers exactly, but scales what identity picks."""
+    numbers exactly, but scales what identity picks, and may round that to f16."""
     if not path.quantised or family.exact != "stored":
         return None
     why = "what is stored, times scales: 4 2^-24 of it, as scaling rounds 4 times at most"
-    return Limit(0.0, "abs", K * 2.0**-126, why, SCALING * U32)
+    halves = (3 if path.rounds_inside else 0) + ("f16" in (path.accumulate, path.output))
+    if halves:
+        why += f", plus {halves} 2^-11 for what is rounded to f16"
+    tiny = 2.0**-24 if halves else K * 2.0**-126
+    return Limit(0.0, "abs", tiny, why, SCALING * U32 + halves * U16)
 
 
 def accumulated_nmse(path: FastPath, K: int) -> float:

@@ -56,6 +56,8 @@ class Predictor:
             terms = self._terms(A, B)
             for block in blocks(*R.shape):
                 V: F64 = np.full(R[block].shape, summed)
+                if self.path.output == "f16":
+                    V += FORMATS["f16-packed"].variance(R[block])
                 for left, right, of_a, of_b in terms:
                     V += product(left, right, block, of_a, of_b)
                 self.variance += float(V.sum())

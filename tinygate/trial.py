@@ -44,6 +44,7 @@ class Trial:
             case.shape.K,
             self.family.norm,
             f16_round_to_nearest=traits.f16_round_to_nearest,
+            f16_subnormals=traits.f16_subnormals,
         )
         self.facts: list[Facts] = []  # made once the shape is known to fit
         self.references: list[F32] = []

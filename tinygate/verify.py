@@ -166,7 +166,9 @@ class _Engine:
 
     def paths(self) -> list[PathResult]:
         """Every path's verdict, in the plan's order."""
-        for declared in self.plan.paths:
+        # What others build on goes first, in whatever order they were named.
+        needed = {path.needs for path in self.plan.paths}
+        for declared in sorted(self.plan.paths, key=lambda path: path.name not in needed):
             for path in declared.on(self.opened.adapter):
                 if cases := self.plan.cases(path):
                     self.judged[path.name] = self._path(path, cases)

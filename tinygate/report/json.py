@@ -13,7 +13,7 @@ from typing import Any
 from tinygate.adapters import AdapterInfo, AdapterTraits, Platform
 from tinygate.metrics import Metrics
 from tinygate.report.clean import clean
-from tinygate.results import CaseResult, Check, Failure, PathResult, Report
+from tinygate.results import CaseResult, Check, Failure, PathResult, Report, Status
 
 Object = dict[str, Any]
 
@@ -153,7 +153,11 @@ def _identity(path: PathResult, report: Report) -> Object:
         "backend": clean(adapter.backend) if adapter else None,
         "subgroup_size": traits.subgroup_size if traits else None,
         "source_hash": path.source_hash or None,
-        "shape_classes": list(dict.fromkeys(clean(case.shape_class) for case in path.cases)),
+        "shape_classes": list(
+            dict.fromkeys(
+                clean(case.shape_class) for case in path.cases if case.status is not Status.SKIP
+            )
+        ),
         "families": list(dict.fromkeys(clean(case.family) for case in path.cases)),
         "seed": report.seed,
         "limits": limits,
