@@ -5,7 +5,9 @@
 Each row of the table is a kernel that does exactly what its path declares, computed with numpy, and
 the largest share of its limit that it uses over families, shapes and seeds; a share over 1 is a
 right kernel rejected. Beside each stands a twin that is wrong: its smallest share on uniform data
-should be over 1. "cut" is an adapter whose f16 conversion drops bits instead of rounding.
+should be over 1. "cut" is an adapter whose f16 conversion drops bits instead of rounding, "flushed"
+one that keeps no f16 subnormals: of K products each may be lost there, so that at a large K this
+check sees less of the twin, and the activation check has to.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from tinygate.families import FAMILIES
 from tinygate.formats import F32
 from tinygate.inputs import generate
 from tinygate.paths import REFERENCE, FastPath
-from tinygate.precision import conformance_limit
+from tinygate.precision import F16_MIN_NORMAL, conformance_limit
 from tinygate.shapes import Shape
 
 Rounding = Callable[[F32], F32]
@@ -41,6 +43,13 @@ def cut(x: F32) -> F32:
     """To the f16 towards zero: ten bits behind the leading one, as long as it is f16's normal."""
     bits = np.ascontiguousarray(x).view(np.uint32) & np.uint32(0xFFFFE000)
     return bits.view(np.float32)
+
+
+def flushed(x: F32) -> F32:
+    """To the nearest f16, subnormals to zero."""
+    halves = nearest(x)
+    halves[np.abs(halves) < F16_MIN_NORMAL] = 0
+    return halves
 
 
 def bfloat(x: F32) -> F32:
@@ -61,6 +70,7 @@ class Kernel:
     name: str
     path: FastPath
     cuts: bool = False
+    flushes: bool = False
     stored: Rounding = exact
     a: Rounding = exact
     b: Rounding = exact
@@ -99,10 +109,22 @@ KERNELS = [
     ),
     *(
         (
-            Kernel(f"B packed, {how.__name__}", PACKED, how is cut, nearest, a=how, product=how),
-            Kernel("products bf16", PACKED, how is cut, nearest, a=how, product=bfloat),
+            Kernel(
+                f"B packed, {how.__name__}", PACKED, how is cut, False, nearest, a=how, product=how
+            ),
+            Kernel("products bf16", PACKED, how is cut, False, nearest, a=how, product=bfloat),
         )
         for how in (nearest, cut)
+    ),
+    (
+        Kernel(
+            "products f16, flushed", PRODUCTS, False, True, a=nearest, b=nearest, product=flushed
+        ),
+        Kernel("products bf16", PRODUCTS, False, True, a=nearest, b=nearest, product=bfloat),
+    ),
+    (
+        Kernel("output f16, flushed", OUTPUT, False, True, output=flushed),
+        Kernel("output bf16", OUTPUT, False, True, output=bfloat),
     ),
     *(
         (
@@ -117,7 +139,11 @@ KERNELS = [
 def share(kernel: Kernel, family: str, shape: Shape, seed: int) -> tuple[float, float]:
     """The share of its limit that the kernel uses, and the same without the term in |S|."""
     limit = conformance_limit(
-        kernel.path, shape.K, FAMILIES[family].norm, f16_round_to_nearest=not kernel.cuts
+        kernel.path,
+        shape.K,
+        FAMILIES[family].norm,
+        f16_round_to_nearest=not kernel.cuts,
+        f16_subnormals=not kernel.flushes,
     )
     flat = replace(limit, value=limit.value + limit.relative, relative=0.0)
     worst = plain = 0.0

@@ -75,8 +75,10 @@ def conformance_limit(
             SCALING * U32,
         )
     relative = 0.0
-    half = 2.0**-25 if f16_subnormals else F16_MIN_NORMAL
-    tiny = K * (half if path.holds_f16 else 2.0**-126)
+    tiny = K * (2.0**-25 if path.holds_f16 else 2.0**-126)
+    if path.holds_f16 and not f16_subnormals:
+        often = K if path.rounds_inside or path.accumulate == "f16" else 1
+        tiny += often * F16_MIN_NORMAL
     if path.accumulate == "f16":
         value = min((K + 2) * U16, 4 * math.sqrt(K) * U16)
         norm = "abs"
