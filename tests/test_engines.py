@@ -192,3 +192,12 @@ def test_every_engine_of_the_paths_is_known() -> None:
     assert set(engines.ENGINES) <= {"native", "dawn", "browser"}
     for name in engines.ENGINES:
         assert importlib.util.find_spec(engines.ENGINES[name])
+
+
+def test_what_others_build_on_runs_first_and_is_reported_where_it_was_named() -> None:
+    after = replace(PATH, name="after", needs=PATH.name)
+    one = On("native", failing)
+    report = verified(replace(PLAN, paths=(after, PATH)), one)
+    assert [path.path for path in report.paths] == ["after", PATH.name]
+    assert report.paths[0].status is Status.SKIP
+    assert one.asked[0].startswith(PATH.name)

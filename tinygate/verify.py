@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -165,14 +166,15 @@ class _Engine:
         self.judged: dict[str, PathResult] = {}
 
     def paths(self) -> list[PathResult]:
-        """Every path's verdict, in the plan's order."""
-        # What others build on goes first, in whatever order they were named.
+        """Every path's verdict, in the plan's order. What others build on runs first, in whatever
+        order they were named."""
         needed = {path.needs for path in self.plan.paths}
-        for declared in sorted(self.plan.paths, key=lambda path: path.name not in needed):
-            for path in declared.on(self.opened.adapter):
-                if cases := self.plan.cases(path):
-                    self.judged[path.name] = self._path(path, cases)
-        return list(self.judged.values())
+        named = [path.on(self.opened.adapter) for path in self.plan.paths]
+        for path in sorted(itertools.chain(*named), key=lambda path: path.name not in needed):
+            if cases := self.plan.cases(path):
+                self.judged[path.name] = self._path(path, cases)
+        order = [path.name for path in itertools.chain(*named)]
+        return [self.judged[name] for name in order if name in self.judged]
 
     def _path(self, path: FastPath, cases: list[Case]) -> PathResult:
         missing = path.lacks(self.opened.adapter)
