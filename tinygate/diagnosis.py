@@ -57,8 +57,9 @@ def stagnated(C: F32, A: Values, B: Values) -> bool:
     for i, j, short in picked:
         terms = A[i].astype(np.float64) * B[:, j].astype(np.float64)
         running = np.float16(0)
-        for term in terms.astype(np.float16):
-            running += term
+        with np.errstate(over="ignore"):
+            for term in terms.astype(np.float16):
+                running += term
         missing = float(terms.sum()) - float(running)
         alike += abs(short - missing) < 0.25 * max(short, missing)
     return 4 * alike > 3 * len(picked)
