@@ -11,21 +11,22 @@ from tinygate.results import CaseResult, PathResult
 def agreements(paths: Sequence[PathResult], platforms: Sequence[Platform]) -> tuple[str, ...]:
     """A line for the reference and one for each path, and for each engine after the first."""
     first, *others = platforms
-    lines = []
+    lines: list[str] = []
     for other in others:
         here = _cases(paths, first.engine)
         there = _cases(paths, other.engine)
-        names = dict.fromkeys(path for path, _ in here)
+        both = [(case, there[key]) for key, case in here.items() if key in there]
+        compared = {
+            name: [(a, a.digests[0], b.digests[0]) for a, b in both if a.path == name]
+            for name in dict.fromkeys(path for path, _ in here)
+        }
+        compared["f32 reference"] = [(a, a.digests[1], b.digests[1]) for a, b in both]
         drivers = _drivers(first, other)
-        for name in names:
-            both = [(case, there[key]) for key, case in here.items() if key in there]
-            digests = [(a, a.digests[0], b.digests[0]) for a, b in both if a.path == name]
-            if line := _line(name, first.engine, other.engine, digests, drivers):
-                lines.append(line)
-        digests = [(a, a.digests[1], b.digests[1]) for a, b in both] if names else []
-        if line := _line("f32 reference", first.engine, other.engine, digests, drivers):
-            lines.append(line)
-    return tuple(lines)
+        lines += [
+            _line(what, first.engine, other.engine, digests, drivers)
+            for what, digests in compared.items()
+        ]
+    return tuple(line for line in lines if line)
 
 
 def _cases(paths: Sequence[PathResult], engine: str) -> dict[tuple[str, str], CaseResult]:

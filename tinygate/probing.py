@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from tinygate import adapters
 from tinygate.adapters import AdapterInfo, AdapterTraits, Limits
 from tinygate.paths import FastPath
+from tinygate.plan import Plan
 from tinygate.report.clean import clean
 from tinygate.report.wording import subgroup
 from tinygate.supervisor import DEFAULT_TIMEOUT, Supervisor
@@ -40,8 +41,7 @@ def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
         UnknownNameError: where none matches the query.
         DeviceError: where the driver fails.
     """
-    wanted = tuple(dict.fromkeys(["subgroups", *(f for path in paths for f in path.requires)]))
-    supervisor = Supervisor(engine, query, wanted, DEFAULT_TIMEOUT)
+    supervisor = Supervisor(engine, query, Plan(paths, ()).features, DEFAULT_TIMEOUT)
     try:
         found = supervisor.adapters().adapters
         chosen = adapters.choose(found, query, engine=engine)

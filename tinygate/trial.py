@@ -53,6 +53,7 @@ class Trial:
         self.trust: Deviation | None = None
         self.predictor = predict.Predictor(case.path, case.shape.K)
         self.products = 0
+        self.measured: dict[int, Metrics] = {}  # by run
         # What another engine's bits are compared with: of the first run, and of the reference.
         self.digests = (hashlib.sha256(), hashlib.sha256())
 
@@ -217,9 +218,12 @@ class Trial:
             yield gate.conformance(facts.deviation, self.limit, facts.cause)
 
     def _metrics(self, facts: Facts) -> Metrics | None:
+        """Of a run that is over; once, though its checks and its result both ask."""
         if not self.family.activation or not facts.outputs:
             return None
-        return compare.metrics(facts.outputs, self.references)
+        if id(facts) not in self.measured:
+            self.measured[id(facts)] = compare.metrics(facts.outputs, self.references)
+        return self.measured[id(facts)]
 
     def _reference_limit(self) -> Limit:
         nearest = self.traits.f32_round_to_nearest

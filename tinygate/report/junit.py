@@ -92,7 +92,6 @@ def _details(case: CaseResult) -> Iterator[str]:
     if case.failure is not None:
         yield _text(place.summary(case.failure))
         yield from place.chart(case.failure)
-        yield from place.chart(case.failure)
     if case.hint:
         yield f"hint: {_text(case.hint)}"
     if case.replay:
