@@ -19,12 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tinygate import adapters, engines
-from tinygate.engines.base import Binding, Device, Dispatch, Words
-from tinygate.formats import FORMATS
-from tinygate.paths import BUILTIN, REFERENCE, Entry, FastPath
-from tinygate.runner import Runner
-from tinygate.shapes import Shape
+from tinygate.core import adapter
+from tinygate.core.fast_path import BUILTIN, REFERENCE, Entry, FastPath
+from tinygate.core.shape import Shape
+from tinygate.gpu import engines
+from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.engines.base import Binding, Device, Dispatch, Words
+from tinygate.numerics.formats import FORMATS
 
 SHAPES = ("256x1024x1024", "1x1024x4096", "8x256x1024", "64x128x128")
 NAIVE = FastPath(
@@ -122,7 +123,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     engine = engines.load(engines.DEFAULT_ENGINE)
-    info = adapters.choose(engine.adapters())
+    info = adapter.choose(engine.adapters())
     device = engine.open(info.index, [])
     print(f"{info.name}, {info.driver}; {info.engine} {info.engine_version}")
     rows: list[Row] = []

@@ -19,21 +19,23 @@ from pathlib import Path
 
 import numpy as np
 
-from tinygate import adapters, engines, traits
-from tinygate.blocks import magnitude
-from tinygate.formats import F32, FORMATS
-from tinygate.harness import Harness
-from tinygate.paths import BUILTIN, FastPath
-from tinygate.precision import U32, Norm
-from tinygate.runner import Runner
-from tinygate.shapes import Shape
+from tinygate.core import adapter
+from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.shape import Shape
+from tinygate.gate.products import Harness
+from tinygate.gpu import engines
+from tinygate.gpu import probe as traits
+from tinygate.gpu.dispatch import Runner
+from tinygate.numerics.formats import F32, FORMATS
+from tinygate.numerics.matmul64 import magnitude
+from tinygate.numerics.tolerance import U32, Norm
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 FAMILIES = {"uniform": (-0.2, 0.2), "positive": (0.0, 0.4)}
 FEATURES = ("shader-f16", "subgroups", "subgroup-matrix")
 
 
-def paths(info: adapters.AdapterInfo) -> Iterator[FastPath]:
+def paths(info: adapter.AdapterInfo) -> Iterator[FastPath]:
     """f16-storage, then every matrix path as it is compiled for this adapter."""
     for path in BUILTIN:
         if path.name == "f16-storage" or (path.matrix and not path.lacks(info)):
@@ -74,7 +76,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     engine = engines.load(options.engine, features=FEATURES)
-    info = adapters.choose(engine.adapters())
+    info = adapter.choose(engine.adapters())
     runner = Runner(engine.open(info.index, [name for name in FEATURES if name in info.features]))
     harness, found = Harness(runner), traits.probe(runner)
     print(f"{info.engine} {info.engine_version}, {info.name}, {info.driver}, {found.subgroup_size}")

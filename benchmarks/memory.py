@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tinygate.shapes import Shape
+from tinygate.core.shape import Shape
 
 DEFAULT = (
     "256x1024x1024",
@@ -35,15 +35,17 @@ def peak() -> int:
 
 def measure(shape: Shape, family: str) -> dict[str, object]:
     """Run the case in this process, after a tiny one."""
-    from tinygate import adapters, engines, traits
-    from tinygate.cases import Case
-    from tinygate.harness import Harness
-    from tinygate.registry import registered
-    from tinygate.runner import Runner
-    from tinygate.trial import run_case
+    from tinygate.core import adapter
+    from tinygate.core.case import Case
+    from tinygate.gate.case_run import run_case
+    from tinygate.gate.products import Harness
+    from tinygate.gpu import engines
+    from tinygate.gpu import probe as traits
+    from tinygate.gpu.dispatch import Runner
+    from tinygate.paths.registry import registered
 
     engine = engines.load("native")
-    info = adapters.choose(engine.adapters())
+    info = adapter.choose(engine.adapters())
     runner = Runner(engine.open(info.index, []))
     harness, found = Harness(runner), traits.probe(runner)
     path = registered()[0]

@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tinygate.cases import Case
-from tinygate.families import DEFAULT_FAMILIES, DEFAULT_SEED
-from tinygate.paths import REFERENCE, FastPath, wgsl_file
-from tinygate.registry import registered
-from tinygate.results import Status
-from tinygate.shapes import SUITES, Shape
-from tinygate.supervisor import Supervisor
+from tinygate.core.case import Case
+from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
+from tinygate.core.fast_path import REFERENCE, FastPath, wgsl_file
+from tinygate.core.results import Status
+from tinygate.core.shape import SUITES, Shape
+from tinygate.paths.registry import registered
+from tinygate.worker.supervisor import Supervisor
 
 SWAPS = {
     "+": "-",

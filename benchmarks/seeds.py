@@ -18,14 +18,16 @@ import sys
 import time
 from pathlib import Path
 
-from tinygate import adapters, engines, traits
-from tinygate.cases import Case
-from tinygate.families import DEFAULT_FAMILIES, parse_families
-from tinygate.harness import Harness
-from tinygate.registry import registered, select
-from tinygate.runner import Runner
-from tinygate.shapes import SUITES, Shape
-from tinygate.trial import run_case
+from tinygate.core import adapter
+from tinygate.core.case import Case
+from tinygate.core.family import DEFAULT_FAMILIES, parse_families
+from tinygate.core.shape import SUITES, Shape
+from tinygate.gate.case_run import run_case
+from tinygate.gate.products import Harness
+from tinygate.gpu import engines
+from tinygate.gpu import probe as traits
+from tinygate.gpu.dispatch import Runner
+from tinygate.paths.registry import registered, select
 
 SHAPES = {
     "ragged": (Shape(64, 128, 128), *SUITES["ragged"]),
@@ -52,7 +54,7 @@ def main() -> int:
     (path,) = select([options.path], registered())
     every = options.adapter is not None
     engine = engines.load(options.engine, every_backend=every, features=path.requires)
-    info = adapters.choose(engine.adapters(), options.adapter, engine=options.engine)
+    info = adapter.choose(engine.adapters(), options.adapter, engine=options.engine)
     if missing := path.lacks(info):
         parser.error(f"{path.name}: {missing}")
     path = path.on(info)[0]

@@ -11,11 +11,11 @@ import numpy as np
 from faults import Fault
 from precision_stored import Object, Platform, Stored, canonical, failing, number, worst
 
-from tinygate.draw import stream, uniform
-from tinygate.families import DEFAULT_SEED
-from tinygate.paths import BUILTIN, FastPath
-from tinygate.precision import Norm, conformance_limit, mean_rel_of_zero_mean
-from tinygate.predict import Predictor
+from tinygate.core.family import DEFAULT_SEED
+from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.numerics.error_model import Predictor
+from tinygate.numerics.inputs.random import stream, uniform
+from tinygate.numerics.tolerance import Norm, conformance_limit, mean_rel_of_zero_mean
 
 NOT_MEASURED = "Not measured."
 NOT_REGISTERED = "Not registered in this version, so nothing can activate it."

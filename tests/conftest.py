@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from tinygate import engines, traits
-from tinygate.adapters import AdapterTraits, choose
-from tinygate.engines.base import Device
-from tinygate.errors import NoAdapterError
-from tinygate.harness import Harness
-from tinygate.runner import Runner
+from tinygate.core.adapter import AdapterTraits, choose
+from tinygate.core.errors import NoAdapterError
+from tinygate.gate.products import Harness
+from tinygate.gpu import engines
+from tinygate.gpu import probe as traits
+from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.engines.base import Device
 
 # No property has a deadline, so that a busy machine is no failure.
 settings.register_profile("tinygate", deadline=None)

@@ -11,9 +11,9 @@ from pathlib import Path
 import drivers
 import pytest
 
-from tinygate import manifest
-from tinygate.__main__ import run
-from tinygate.manifest import _PATH_KEYS
+from tinygate.cli.main import run
+from tinygate.paths import manifest
+from tinygate.paths.manifest import _PATH_KEYS
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"

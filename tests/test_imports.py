@@ -67,7 +67,7 @@ def test_the_walk_sees_imports(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_only_engines_import_an_engine(name: str) -> None:
-    if not name.startswith("tinygate.engines."):
+    if not name.startswith("tinygate.gpu.engines."):
         assert not top(MODULES[name]) & ENGINES
 
 
@@ -112,7 +112,7 @@ HEAVY = ("numpy", "wgpu", "wgpudawn", "playwright")
 
 def test_the_command_line_starts_without_numpy_and_engines() -> None:
     done = python(
-        "import tinygate.cli, tinygate.__main__\n"
+        "import tinygate.cli.app, tinygate.cli.main\n"
         f"print(sorted(name for name in {HEAVY!r} if name in sys.modules))"
     )
     assert done.returncode == 0, done.stderr
@@ -131,7 +131,7 @@ def test_the_command_line_starts_without_numpy_and_engines() -> None:
     ],
 )
 def test_these_work_with_nothing_heavy_installed(args: list[str], says: str) -> None:
-    done = python(f"from tinygate.__main__ import run\nsys.exit(run({args!r}))", without=HEAVY)
+    done = python(f"from tinygate.cli.main import run\nsys.exit(run({args!r}))", without=HEAVY)
     assert done.returncode == 0, done.stderr
     assert says in done.stdout
     assert "Traceback" not in done.stderr
@@ -139,6 +139,6 @@ def test_these_work_with_nothing_heavy_installed(args: list[str], says: str) -> 
 
 def test_a_wrong_shape_is_told_before_anything_is_loaded() -> None:
     args = ["verify", "--shape", "64x128"]
-    done = python(f"from tinygate.__main__ import run\nsys.exit(run({args!r}))", without=HEAVY)
+    done = python(f"from tinygate.cli.main import run\nsys.exit(run({args!r}))", without=HEAVY)
     assert done.returncode == 2
     assert done.stderr.startswith("tinygate: 64x128 is not a shape")

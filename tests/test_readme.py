@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tinygate import config
-from tinygate.__main__ import run
+from tinygate.cli import config
+from tinygate.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -63,7 +63,7 @@ def test_wheel_holds_kernels_types_and_licence(wheel: Path) -> None:
 
 
 def test_the_checkout_is_out_of_reach(installed: Path, tmp_path: Path) -> None:
-    code = "import tinygate.paths as paths; print(paths.__file__, paths.wgsl_file('x').parent)"
+    code = "import tinygate.core.fast_path as paths; print(paths.__file__, paths.wgsl_file('x').parent)"
     done = run(installed, tmp_path, "-c", code)
 
     assert done.stdout.split() == [

@@ -27,13 +27,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tinygate.adapters import AdapterTraits
-from tinygate.families import FAMILIES
-from tinygate.interface import Layout
-from tinygate.paths import Entry, FastPath
-from tinygate.shapes import Shape
-from tinygate.validator import validate
-from tinygate.vocabulary import A_PACKERS, FEATURES, PACKERS
+from tinygate.core.adapter import AdapterTraits
+from tinygate.core.family import FAMILIES
+from tinygate.core.fast_path import Entry, FastPath
+from tinygate.core.kernel_abi import Layout
+from tinygate.core.shape import Shape
+from tinygate.core.vocabulary import A_PACKERS, FEATURES, PACKERS
+from tinygate.paths.validate import validate
 
 FOLDER = Path(__file__).parent
 # What the gate's checks are called in a result.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tinygate.adapters import AdapterInfo, AdapterTraits, Limits, MatrixConfiguration, Platform
-from tinygate.metrics import Metrics
-from tinygate.results import CaseResult, Check, PathResult, Report, Status, worst
+from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits, MatrixConfiguration, Platform
+from tinygate.core.metrics import Metrics
+from tinygate.core.results import CaseResult, Check, PathResult, Report, Status, worst
 
 # An escape sequence, an OSC title, markup, emoji, bidi override, CSI in 8 bits, a lone surrogate.
 HOSTILE = (

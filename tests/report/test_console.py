@@ -21,10 +21,10 @@ from sample_reports import (
     report,
 )
 
-from tinygate.adapters import AdapterTraits, Platform
+from tinygate.core.adapter import AdapterTraits, Platform
+from tinygate.core.results import Report, Status
 from tinygate.report import console
-from tinygate.report.wording import PILL_COLUMNS, gate, percent, state
-from tinygate.results import Report, Status
+from tinygate.report.summary import PILL_COLUMNS, gate, percent, state
 
 WIDTHS = [None, 20, 40, 64, 80, 100, 200]
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sample_reports import ADAPTER, ALL, FAILING, PASSING, case, path, report
 
-from tinygate.adapters import Platform
+from tinygate.core.adapter import Platform
+from tinygate.core.results import Report, Status
+from tinygate.core.text import clean
 from tinygate.report import FORMATS
-from tinygate.report.clean import clean
-from tinygate.results import Report, Status
 
 
 def unsafe(text: str) -> set[str]:

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from sample_reports import ALL, EMPTY, FAILING, PASSING, hostile
 
 import tinygate.report
+from tinygate.core.results import SCHEMA_VERSION, Report
 from tinygate.report import json as renderer
-from tinygate.results import SCHEMA_VERSION, Report
 
 SCHEMA = json.loads((Path(tinygate.report.__file__).parent / "schema.json").read_text("utf-8"))
 

@@ -17,8 +17,8 @@ from sample_reports import (
     SKIPPING,
 )
 
+from tinygate.core.results import Report
 from tinygate.report import junit
-from tinygate.results import Report
 
 
 def counts(sample: Report) -> dict[str, int]:

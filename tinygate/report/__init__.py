@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tinygate.results import Report
+    from tinygate.core.results import Report
 
 Renderer = Callable[["Report"], str]
 

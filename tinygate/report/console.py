@@ -15,10 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tinygate.adapters import Platform
-from tinygate.report import place
-from tinygate.report.clean import clean
-from tinygate.report.wording import (
+from tinygate.core.adapter import Platform
+from tinygate.core.results import CaseResult, PathResult, Report, Status
+from tinygate.core.text import clean
+from tinygate.report import failure_map
+from tinygate.report.summary import (
     MAX_PROBLEMS,
     PillRow,
     check_words,
@@ -29,7 +30,6 @@ from tinygate.report.wording import (
     pill_rows,
     problems,
 )
-from tinygate.results import CaseResult, PathResult, Report, Status
 
 QUIET, NORMAL, VERBOSE = -1, 0, 1
 
@@ -105,11 +105,11 @@ def failures(report: Report, *, color: bool = False, width: int | None = None) -
     for problem in shown:
         lines.append(f"  {_word(problem.status, color)} {problem.where}: {problem.reason}")
         if problem.failure is not None:
-            lines.append(_INDENT + place.summary(problem.failure))
-            if maps < place.MAX_MAPS:
+            lines.append(_INDENT + failure_map.summary(problem.failure))
+            if maps < failure_map.MAX_MAPS:
                 maps += 1
                 room = None if width is None else width - len(_INDENT)
-                lines += [_INDENT + line for line in place.chart(problem.failure, room)]
+                lines += [_INDENT + line for line in failure_map.chart(problem.failure, room)]
         lines += [f"{_INDENT}hint: {problem.hint}"] * bool(problem.hint)
         lines += [f"{_INDENT}replay: {command}" for command in problem.replays]
     if len(found) > len(shown):

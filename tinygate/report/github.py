@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from tinygate.report import markdown, place
-from tinygate.report.clean import clean
-from tinygate.report.wording import identity, problems, warnings
-from tinygate.results import Report
+from tinygate.core.results import Report
+from tinygate.core.text import clean
+from tinygate.report import failure_map, markdown
+from tinygate.report.summary import identity, problems, warnings
 
 
 def render(report: Report) -> str:
@@ -25,7 +25,7 @@ def render(report: Report) -> str:
     for problem in problems(report):
         parts = [problem.reason]
         if problem.failure is not None:
-            parts.append(place.summary(problem.failure))
+            parts.append(failure_map.summary(problem.failure))
         parts += [f"hint: {problem.hint}"] * bool(problem.hint)
         parts += [f"replay: {again}" for again in problem.replays]
         title = f"tinygate {problem.status.value}: {problem.where}"

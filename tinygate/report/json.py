@@ -10,10 +10,10 @@ import json
 import math
 from typing import Any
 
-from tinygate.adapters import AdapterInfo, AdapterTraits, Platform
-from tinygate.metrics import Metrics
-from tinygate.report.clean import clean
-from tinygate.results import CaseResult, Check, Failure, PathResult, Report, Status
+from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
+from tinygate.core.metrics import Metrics
+from tinygate.core.results import CaseResult, Check, Failure, PathResult, Report, Status
+from tinygate.core.text import clean
 
 Object = dict[str, Any]
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from tinygate.report import place
-from tinygate.report.clean import clean
-from tinygate.report.wording import (
+from tinygate.core.results import CaseResult, PathResult, Report, Status
+from tinygate.core.text import clean
+from tinygate.report import failure_map
+from tinygate.report.summary import (
     Problem,
     check_words,
     comparisons,
@@ -22,7 +23,6 @@ from tinygate.report.wording import (
     problems,
     state,
 )
-from tinygate.results import CaseResult, PathResult, Report, Status
 
 _TAG = {Status.FAIL: "failure", Status.ERROR: "error", Status.SKIP: "skipped"}
 # What XML 1.0 does not allow, not even escaped. Line breaks and tabs are allowed.
@@ -90,8 +90,8 @@ def _details(case: CaseResult) -> Iterator[str]:
     yield from map(_text, (*comparisons(case), *error_parts(case)))
     yield from (f"warning: {_text(text)}" for text in case.warnings)
     if case.failure is not None:
-        yield _text(place.summary(case.failure))
-        yield from place.chart(case.failure)
+        yield _text(failure_map.summary(case.failure))
+        yield from failure_map.chart(case.failure)
     if case.hint:
         yield f"hint: {_text(case.hint)}"
     if case.replay:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tinygate.report import place
-from tinygate.report.clean import clean
-from tinygate.report.wording import (
+from tinygate.core.results import Report
+from tinygate.core.text import clean
+from tinygate.report import failure_map
+from tinygate.report.summary import (
     MAX_PROBLEMS,
     Problem,
     comparison_rows,
@@ -17,7 +18,6 @@ from tinygate.report.wording import (
     problems,
     warnings,
 )
-from tinygate.results import Report
 
 # Everything that starts a construct inside a line: emphasis, code, links, cells, HTML, maths.
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$#!])")
@@ -70,7 +70,7 @@ def _summary(report: Report) -> list[str]:
 def _item(problem: Problem) -> str:
     text = f"- **{problem.status.value}** {escape(problem.where)}: {escape(problem.reason)}"
     if problem.failure is not None:
-        text += f"<br>{escape(place.summary(problem.failure))}"
+        text += f"<br>{escape(failure_map.summary(problem.failure))}"
     if problem.hint:
         text += f"<br>hint: {escape(problem.hint)}"
     return text + "".join(f"<br>replay: {_code(command)}" for command in problem.replays)
@@ -107,8 +107,8 @@ def _maps(bad: list[Problem]) -> list[str]:
     """Where the first failures are wrong, each as a code block under its name."""
     blocks = []
     placed = [(problem.where, problem.failure) for problem in bad if problem.failure]
-    for where, failure in placed[: place.MAX_MAPS]:
-        blocks += [escape(where), "\n".join(["```text", *place.chart(failure), "```"])]
+    for where, failure in placed[: failure_map.MAX_MAPS]:
+        blocks += [escape(where), "\n".join(["```text", *failure_map.chart(failure), "```"])]
     return blocks
 
 

@@ -1,0 +1,143 @@
+"""Every built-in path on every software driver and both engines: right, or unavailable with reason.
+
+The drivers are processes of their own (drivers.py). A cell of the table is a path on an engine.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import drivers
+import pytest
+
+from tinygate.core.fast_path import BUILTIN
+
+BOTH = ("--engine", "native", "--engine", "dawn")
+PATHS = [path.name for path in BUILTIN if not path.opt_in]
+# What a driver lacks, by engine; everything else must be active.
+NO_MATRIX = "adapter lacks subgroup-matrix"
+LACKING: dict[tuple[str, str], dict[str, str]] = {
+    ("lavapipe25", "native"): {"coop-matrix": NO_MATRIX},
+    ("lavapipe25", "dawn"): {"coop-matrix": NO_MATRIX},
+    ("lavapipe26", "native"): {
+        "coop-matrix": "subgroup-matrix is listed as cooperative-matrix, but wgpu-native cannot "
+        "switch experimental features on; --engine dawn can"
+    },
+    ("lavapipe26", "dawn"): {},
+    ("swiftshader", "native"): {
+        "shader-f16": "adapter lacks shader-f16",
+        "coop-matrix": "adapter lacks shader-f16, subgroup-matrix",
+    },
+    ("swiftshader", "dawn"): {
+        "shader-f16": "adapter lacks shader-f16",
+        "coop-matrix": "adapter lacks shader-f16, subgroup-matrix",
+    },
+}
+DRIVERS = sorted({driver for driver, _ in LACKING})
+
+
+def tinygate(driver: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`tinygate` in a process on that driver."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "tinygate", *arguments],
+        env=drivers.environment(driver),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@cache
+def report(driver: str) -> dict[str, Any]:
+    """Both engines on the driver, over the suites ragged and smoke and what those have none of:
+    K % 4 = 3, M and N % 4 = 2, every other M of a matrix-vector entry, a long K beside few rows."""
+    shapes = ["18x35x66", "2x67x10", "4x34x7", "5x19x41", "6x39x14", "7x31x6", "8x20x33"]
+    shapes += ["66x4099x34", "12x8191x5"]
+    more = [word for shape in shapes for word in ("--shape", shape)]
+    suites = ("--suite", "ragged", "--suite", "smoke", "--output-format", "json")
+    done = tinygate(driver, "verify", *BOTH, *suites, *more)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize(("driver", "engine"), LACKING)
+def test_a_path_is_active_or_says_what_is_missing(driver: str, engine: str, path: str) -> None:
+    found = {(one["engine"], one["path"]): one for one in report(driver)["paths"]}
+    one = found[engine, path]
+    missing = LACKING[driver, engine].get(path)
+    if missing is None:
+        assert one["state"] == "active", one["reason"]
+        assert {case["status"] for case in one["cases"]} == {"PASS"}
+    else:
+        assert (one["status"], one["missing"]) == ("SKIP", missing)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("what", ["f16-storage", "f32 reference"])
+def test_both_engines_compute_the_same_bits(driver: str, what: str) -> None:
+    (line,) = [line for line in report(driver)["agreements"] if line.startswith(f"[ops] {what}: ")]
+    assert "native and dawn agree bit for bit in " in line
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_toggles_are_named_where_a_path_needs_them(driver: str) -> None:
+    native, dawn = report(driver)["platforms"]
+    assert native["adapter"]["toggles"] == []
+    assert dawn["adapter"]["toggles"] == ["allow_unsafe_apis", "vulkan_enable_f16_on_nvidia"]
+    done = tinygate(
+        driver, "verify", "--engine", "dawn", "--path", "f16-storage", "--shape", "4x4x4"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "toggles" not in done.stdout
+
+
+def test_coop_skip() -> None:
+    arguments = ["verify", "--engine", "dawn", "--shape", "17x33x65"]
+    arguments += ["--path", "f16-storage", "--path", "coop-matrix"]
+    without = tinygate("lavapipe25", *arguments)
+    assert without.returncode == 0, without.stderr
+    assert f"coop-matrix gate verdict: SKIP — {NO_MATRIX}" in without.stdout
+    required = tinygate("lavapipe25", *arguments, "--require", "coop-matrix")
+    assert required.returncode == 3
+    assert f"required, but skipped: {NO_MATRIX}" in required.stdout
+
+
+SUMS = ("verify", "--engine", "dawn", "--path", "coop-matrix-f16-sums")
+
+
+def test_one_small_shape_is_not_enough() -> None:
+    small = tinygate("lavapipe26", *SUMS, "--shape", "64x128x128")
+    assert small.returncode == 0, small.stdout
+    both = tinygate("lavapipe26", *SUMS, "--shape", "64x128x128", "--shape", "256x1024x256")
+    assert both.returncode == 1
+    assert "rejected (256x1024x256 uniform: max_abs over limit" in both.stdout
+
+
+@pytest.mark.parametrize("driver", ["lavapipe25", "lavapipe26"])
+def test_dawn_names_the_place_of_a_shader_error(driver: str, tmp_path: Path) -> None:
+    made = subprocess.run(
+        [sys.executable, "-P", "-m", "tinygate", "new", "mine"], cwd=tmp_path, check=True
+    )
+    assert made.returncode == 0
+    kernel = tmp_path / "mine.wgsl"
+    lines = kernel.read_text().splitlines()
+    kernel.write_text("\n".join(["fn broken() -> u32 { return 1.5; }", *lines]) + "\n")
+    done = tinygate(
+        driver,
+        "verify",
+        "--engine",
+        "dawn",
+        "--shape",
+        "4x4x4",
+        "--path",
+        str(tmp_path / "mine.toml"),
+    )
+    assert done.returncode == 3
+    assert "mine.wgsl:1:" in done.stdout

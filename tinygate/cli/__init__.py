@@ -1,0 +1,1 @@
+"""Turn command lines into exit codes: one file per command. Runs in the host process."""

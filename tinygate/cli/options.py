@@ -1,0 +1,272 @@
+"""The options of the command line, each said once: flag, variable, limits, help.
+
+Every option of `verify` can also be set by a TINYGATE_… variable or a configuration file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from tinygate.paths.toml_file import shown
+
+
+class OutputFormat(StrEnum):
+    """What stdout carries."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+class ColorMode(StrEnum):
+    """When output is coloured."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def whole(least: int, most: int) -> Callable[[str | int], int]:
+    """A parser of whole numbers within bounds."""
+
+    def parse(value: str | int) -> int:
+        text = str(value).strip()
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not least <= int(text) <= most:
+            raise typer.BadParameter(
+                f"{shown(text, 40)!r} is not a whole number from {least} to {most}"
+            )
+        return int(text)
+
+    return parse
+
+
+def seconds(value: str | float) -> float:
+    """A parser of a time limit."""
+    with contextlib.suppress(ValueError):
+        number = float(value)
+        if 0.1 <= number <= 86_400:
+            return number
+    raise typer.BadParameter(
+        f"{shown(str(value), 40)!r} is not a number of seconds from 0.1 to 86400"
+    )
+
+
+Engine = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine",
+        envvar="TINYGATE_ENGINE",
+        show_envvar=False,
+        metavar="NAME",
+        help="WebGPU engine, native or dawn; `verify` takes several.",
+    ),
+]
+Adapter = Annotated[
+    str | None,
+    typer.Option(
+        "--adapter",
+        envvar="TINYGATE_ADAPTER",
+        show_envvar=False,
+        metavar="INDEX|NAME",
+        help="Adapter by index or part of its name.",
+    ),
+]
+Color = Annotated[
+    ColorMode,
+    typer.Option(
+        "--color",
+        envvar="TINYGATE_COLOR",
+        show_envvar=False,
+        metavar="WHEN",
+        help="Colour: auto, always, never; NO_COLOR and FORCE_COLOR decide where this is auto.",
+    ),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        envvar="TINYGATE_TIMEOUT",
+        show_envvar=False,
+        parser=seconds,
+        metavar="SECONDS",
+        help="Longest a case may take: 0.1 to 86400.",
+    ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "-v",
+        "--verbose",
+        envvar="TINYGATE_VERBOSE",
+        show_envvar=False,
+        help="Show every check.",
+    ),
+]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+Shape = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        envvar="TINYGATE_SHAPE",
+        show_envvar=False,
+        metavar="MxKxN[:NAME]",
+        help="A[M,K] x B[K,N]; repeatable.",
+    ),
+]
+Suite = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--suite",
+        envvar="TINYGATE_SUITE",
+        show_envvar=False,
+        metavar="NAME",
+        help="smoke (the default), ragged, inference, training, head, production; repeatable.",
+    ),
+]
+Path = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--path",
+        envvar="TINYGATE_PATH",
+        show_envvar=False,
+        metavar="NAME|FILE.toml",
+        help="A registered path, or a manifest; repeatable. Default: all that are not opt-in.",
+    ),
+]
+NoPlugins = Annotated[
+    bool,
+    typer.Option(
+        "--no-plugins",
+        envvar="TINYGATE_NO_PLUGINS",
+        show_envvar=False,
+        help="Leave installed plug-ins out.",
+    ),
+]
+# Hidden from the list of arguments, where typer would write Python's type beside each; the usage
+# line names them, and the command's own words say what they are.
+Manifests = Annotated[list[str] | None, typer.Argument(metavar="FILE.toml", hidden=True)]
+Name = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
+Saved = Annotated[str, typer.Argument(metavar="FILE", hidden=True)]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        "-k",
+        envvar="TINYGATE_K",
+        show_envvar=False,
+        metavar="REGEX",
+        help="Only cases whose id matches.",
+    ),
+]
+Inputs = Annotated[
+    str,
+    typer.Option(
+        "--inputs",
+        envvar="TINYGATE_INPUTS",
+        show_envvar=False,
+        metavar="NAMES",
+        help="Input families, comma separated, or all.",
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        envvar="TINYGATE_SEED",
+        show_envvar=False,
+        parser=whole(0, 2**63 - 1),
+        metavar="SEED",
+        help="Seed of every input: 0 to 2^63-1.",
+    ),
+]
+Repeat = Annotated[
+    int,
+    typer.Option(
+        "--repeat",
+        envvar="TINYGATE_REPEAT",
+        show_envvar=False,
+        parser=whole(2, 10_000),
+        metavar="N",
+        help="Fresh runs per case, which must agree: 2 to 10000.",
+    ),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--require",
+        envvar="TINYGATE_REQUIRE",
+        show_envvar=False,
+        metavar="NAME",
+        help="A path whose SKIP is exit 3; repeatable.",
+    ),
+]
+Format = Annotated[
+    OutputFormat,
+    typer.Option(
+        "--output-format",
+        envvar="TINYGATE_OUTPUT_FORMAT",
+        show_envvar=False,
+        metavar="FORMAT",
+        help="What goes to stdout: text, json, junit, github, markdown.",
+    ),
+]
+ExportJson = Annotated[
+    str | None,
+    typer.Option(
+        "--export-json",
+        envvar="TINYGATE_EXPORT_JSON",
+        show_envvar=False,
+        metavar="FILE",
+        help="Write the report there too; '-' is stdout.",
+    ),
+]
+ExportJunit = Annotated[
+    str | None,
+    typer.Option(
+        "--export-junit",
+        envvar="TINYGATE_EXPORT_JUNIT",
+        show_envvar=False,
+        metavar="FILE",
+        help="The same as JUnit XML.",
+    ),
+]
+ExportMarkdown = Annotated[
+    str | None,
+    typer.Option(
+        "--export-markdown",
+        envvar="TINYGATE_EXPORT_MARKDOWN",
+        show_envvar=False,
+        metavar="FILE",
+        help="The same as Markdown.",
+    ),
+]
+Quiet = Annotated[
+    bool,
+    typer.Option(
+        "-q",
+        "--quiet",
+        envvar="TINYGATE_QUIET",
+        show_envvar=False,
+        help="Show pills and verdicts only.",
+    ),
+]
+SaveFailures = Annotated[
+    str | None,
+    typer.Option(
+        "--save-failures",
+        envvar="TINYGATE_SAVE_FAILURES",
+        show_envvar=False,
+        metavar="DIR",
+        help="Write operands and results of each FAIL there, for replay.",
+    ),
+]
+ListCases = Annotated[bool, typer.Option("--list", help="List the cases and run none.")]

@@ -1,0 +1,151 @@
+"""`tinygate probe`: what is there, what would be used and why, what each path finds there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+from tinygate.core import adapter as adapters
+from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
+from tinygate.core.fast_path import FastPath
+from tinygate.core.text import clean
+from tinygate.report.summary import subgroup
+from tinygate.verification.plan import Plan
+from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`traits` were measured on the chosen adapter."""
+
+    engine: str
+    adapters: tuple[AdapterInfo, ...]
+    chosen: AdapterInfo
+    why: str
+    notes: tuple[str, ...]
+    traits: AdapterTraits
+    paths: tuple[FastPath, ...]
+
+    def missing(self, path: FastPath) -> str:
+        """What a path lacks here, in words."""
+        return path.lacks(self.chosen)
+
+
+def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
+    """List the engine's adapters, choose one, open it, and measure what WGSL leaves open.
+
+    Raises:
+        NoAdapterError: where there is none.
+        UnknownNameError: where none matches the query.
+        DeviceError: where the driver fails.
+    """
+    supervisor = Supervisor(engine, query, Plan(paths, ()).features, DEFAULT_TIMEOUT)
+    try:
+        found = supervisor.adapters().adapters
+        chosen = adapters.choose(found, query, engine=engine)
+        opened = supervisor.open()
+    finally:
+        supervisor.close()
+    return Probe(
+        engine=engine,
+        adapters=found,
+        chosen=chosen,
+        why=adapters.reason(chosen, found, query),
+        notes=adapters.notes(found, chosen),
+        traits=opened.traits,
+        paths=paths,
+    )
+
+
+def render_json(probe: Probe) -> str:
+    """The same for programs; numbers in bytes and counts."""
+    return (
+        json.dumps(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "engine": probe.engine,
+                "engine_version": probe.chosen.engine_version,
+                "adapters": [asdict(adapter) for adapter in probe.adapters],
+                "chosen": probe.chosen.index,
+                "why": probe.why,
+                "notes": probe.notes,
+                "traits": asdict(probe.traits),
+                "paths": [
+                    {
+                        "path": path.name,
+                        "pill": path.pill,
+                        "detected": not probe.missing(path),
+                        "missing": probe.missing(path) or None,
+                        "requires": path.requires,
+                        "source": path.source,
+                    }
+                    for path in probe.paths
+                ],
+            },
+            indent=2,
+        )
+        + "\n"
+    )
+
+
+def render_text(probe: Probe) -> str:
+    """For people: adapters with `*` at the chosen one, then the paths on it."""
+    lines = [f"engine {probe.engine} {probe.chosen.engine_version}"]
+    for adapter in probe.adapters:
+        chosen = adapter.index == probe.chosen.index
+        lines += _adapter(adapter, probe.traits if chosen else None)
+    lines.append(f"would use {probe.chosen.index}: {probe.why}")
+    lines += [f"note: {note}" for note in probe.notes]
+    lines.append("")
+    width = max(len(path.name) for path in probe.paths)
+    for path in probe.paths:
+        missing = probe.missing(path)
+        found = f"unavailable: {missing}" if missing else "detected, not yet verified"
+        lines.append(f"{path.name:{width}}  {found} · {path.source}")
+    lines.append("Detected is not verified: run `tinygate verify`.")
+    return "".join(f"{clean(line)}\n" for line in lines)
+
+
+def _adapter(adapter: AdapterInfo, traits: AdapterTraits | None) -> list[str]:
+    mark = "*" if traits else " "
+    rounding = []
+    if traits:
+        rounding = [
+            f"f32 sums {_rounding(traits.f32_round_to_nearest)}",
+            f"f16 conversion {_rounding(traits.f16_round_to_nearest)}",
+            f"f16 subnormals {'kept' if traits.f16_subnormals else 'flushed'}",
+        ]
+    rows = [
+        [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, traits)],
+        [f"features: {', '.join(adapter.features) or 'none'}"],
+        [f"limits: {_limits(adapter.limits)}"],
+        rounding,
+    ]
+    return [f"{mark} {adapter.index}  {adapter.name}"] + [
+        f"     {' · '.join(part for part in row if part)}" for row in rows if row
+    ]
+
+
+def _rounding(nearest: bool) -> str:
+    return "to nearest" if nearest else "not to nearest"
+
+
+def _limits(limits: Limits) -> str:
+    return (
+        f"binding {_size(limits.max_storage_buffer_binding_size)}, "
+        f"buffer {_size(limits.max_buffer_size)}, "
+        f"workgroups {limits.max_compute_workgroups_per_dimension} per dimension, "
+        f"invocations {limits.max_compute_invocations_per_workgroup}, "
+        f"workgroup memory {_size(limits.max_compute_workgroup_storage_size)}"
+    )
+
+
+def _size(nbytes: int) -> str:
+    """`128 MiB`, in the largest unit that fits."""
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if nbytes >> shift:
+            whole = nbytes / (1 << shift)
+            return f"{whole:.3g} {unit}"
+    return f"{nbytes} B"

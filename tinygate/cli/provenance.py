@@ -1,0 +1,117 @@
+"""Where an option's value came from, so that an error names the variable or the file to mend, and
+variables that nothing reads."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar, get_args
+
+import typer
+
+from tinygate.core.errors import UsageError
+from tinygate.paths.toml_file import shown
+
+# Read by the scripts, the tests and the engines, and no option's.
+_OTHERS = (
+    "TINYGATE_BROWSER",
+    "TINYGATE_NO_ADAPTER",
+    "TINYGATE_SOFTWARE_ADAPTER",
+    "TINYGATE_WORKER_PYTHON",
+)
+_PREFIX = "TINYGATE_"
+_LISTS = {"TINYGATE_SHAPE", "TINYGATE_SUITE", "TINYGATE_PATH", "TINYGATE_REQUIRE"}
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def origin(context: Any, name: str) -> str:
+    """The variable, or the file and key, that set a parameter; empty for a flag and a default.
+
+    context: typer's Context.
+    """
+    source = getattr(context.get_parameter_source(name), "name", "")
+    parameter = next(p for p in context.command.params if p.name == name)
+    if source == "ENVIRONMENT":
+        return str(parameter.envvar)
+    if source == "DEFAULT_MAP":
+        from tinygate.cli import config
+
+        return config.place(str(context.info_name), config.flag(parameter.opts))
+    return ""
+
+
+@contextmanager
+def blamed(context: Any, *names: str) -> Iterator[None]:
+    """Have a UsageError name where the value is from. Of several parameters it is the one whose
+    flag or value the message names."""
+    try:
+        yield
+    except UsageError as error:
+        for name in names:
+            flags = next(p.opts for p in context.command.params if p.name == name)
+            if len(names) > 1 and not _names(error.message, flags, context.params[name]):
+                continue
+            if where := origin(context, name):
+                message = error.message
+                for flag in flags:
+                    message = message.removeprefix(f"{flag}: ")
+                raise type(error)(f"{where}: {message}", remedy(where, error.hint)) from error
+        raise
+
+
+def read(context: Any, name: str, parse: Callable[[T], R], value: T) -> R:
+    """A parameter's value, parsed; a UsageError names where it is from."""
+    with blamed(context, name):
+        return parse(value)
+
+
+def remedy(where: str, hint: str = "") -> str:
+    """What to do about a value that is not from the command line."""
+    what = "correct the file"
+    if where.startswith(_PREFIX):
+        what = f"correct or unset {where}"
+        if "," in os.environ.get(where, "") and where in _LISTS:
+            what += ", whose values are separated by spaces"
+    if hint.startswith("tinygate verify "):
+        return f"{what}; a flag wins over it: {hint}"
+    return f"{what}; {hint}" if hint else what
+
+
+def unknown(environment: Mapping[str, str]) -> list[str]:
+    """A warning for each variable that looks like tinygate's and that nothing reads."""
+    known = variables()
+    said = []
+    for name in sorted(set(environment) - known):
+        if name.startswith(_PREFIX):
+            rest = name.removeprefix(_PREFIX)[:80]
+            parts = [other.removeprefix(_PREFIX) for other in sorted(known)]
+            near = difflib.get_close_matches(rest, parts, n=2)
+            tip = (
+                "did you mean " + " or ".join(_PREFIX + part for part in near) + "?"
+                if near
+                else "an option's variable is named like TINYGATE_SAVE_FAILURES"
+            )
+            said.append(f"{shown(name, 100)} is no variable that tinygate reads: {tip}")
+    return said
+
+
+def variables() -> set[str]:
+    """Every variable that something reads."""
+    from tinygate.cli import options
+
+    found = set(_OTHERS)
+    for annotation in vars(options).values():
+        for part in get_args(annotation):
+            if isinstance(part, typer.models.OptionInfo) and part.envvar:
+                found.add(str(part.envvar))
+    return found
+
+
+def _names(message: str, flags: list[str], value: object) -> bool:
+    if message.startswith("-"):  # it is about a flag
+        return any(message.startswith(f"{flag}: ") for flag in flags)
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(v, str) and v and os.path.normpath(v) in message for v in values)

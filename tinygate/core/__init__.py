@@ -1,0 +1,1 @@
+"""Describe shapes, paths, adapters, cases and results: frozen data, standard library only."""

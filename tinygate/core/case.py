@@ -1,0 +1,41 @@
+"""Case: one path x shape x family with its seed, the unit that is run, reported and replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinygate.core.adapter import AdapterInfo
+from tinygate.core.fast_path import FastPath
+from tinygate.core.results import CaseResult
+from tinygate.core.shape import Shape
+
+
+@dataclass(frozen=True)
+class Case:
+    """What to run: the path as declared, not its name, so that it crosses to the worker whole.
+
+    adapter   what it runs on, which the worker fills in
+    """
+
+    path: FastPath
+    shape: Shape
+    family: str
+    seed: int
+    repeat: int = 2
+    save_failures: str = ""
+    adapter: AdapterInfo | None = None
+
+    @property
+    def id(self) -> str:
+        """`path/MxKxN/family`."""
+        return f"{self.path.name}/{self.shape.label}/{self.family}"
+
+    def blank(self) -> CaseResult:
+        """The result before anything ran: ERROR "not run"."""
+        return CaseResult(
+            path=self.path.name,
+            shape=self.shape.label,
+            shape_class=self.path.shape_class(self.shape),
+            family=self.family,
+            seed=self.seed,
+        )

@@ -1,0 +1,124 @@
+"""Shape, the "MxKxN" parser, the named suites, and the shape class a verdict belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tinygate.core.errors import ShapeError, UnknownNameError
+
+_SHAPE_HINT = "tinygate verify --shape 64x128x128"
+_U32_MAX = 2**32 - 1
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """A[M,K] activations x B[K,N] weights = C[M,N], all row-major."""
+
+    M: int
+    K: int
+    N: int
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.M}x{self.K}x{self.N}"
+
+    @property
+    def label(self) -> str:
+        """`MxKxN`, or `MxKxN:name`: what the parser takes back."""
+        return f"{self}:{self.name}" if self.name else str(self)
+
+    @property
+    def k_class(self) -> int:
+        """K rounded up to a power of two: the part of a shape class that comes from the shape."""
+        return 1 << (self.K - 1).bit_length()
+
+    @classmethod
+    def parse(cls, text: str) -> Shape:
+        """Read `MxKxN` or `MxKxN:name`.
+
+        Raises:
+            ShapeError: naming the part that is missing, not a number, zero or over 2^32-1.
+        """
+        dims, colon, name = text.strip().partition(":")
+        if colon and not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
+            raise ShapeError(
+                f"{_shown(text)} is not a shape: a name is 1 to 40 letters, digits, '.', '_', '-'",
+                f"{_SHAPE_HINT}:mlp",
+            )
+        parts = dims.split("x")
+        if len(parts) != 3:
+            raise ShapeError(
+                f"{_shown(text)} is not a shape: expected MxKxN, three positive integers",
+                _SHAPE_HINT,
+            )
+        values = [_dimension(text, axis, part) for axis, part in zip("MKN", parts, strict=True)]
+        return cls(values[0], values[1], values[2], name)
+
+
+def _dimension(text: str, axis: str, part: str) -> int:
+    """One of M, K, N, named in the error when it is wrong."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,20}", part):
+        raise ShapeError(
+            f"{_shown(text)} is not a shape: {axis} is {_cut(part)!r}, expected a positive integer"
+            if part
+            else f"{_shown(text)} is not a shape: {axis} is missing, expected MxKxN",
+            _SHAPE_HINT,
+        )
+    value = int(part)
+    if not 1 <= value <= _U32_MAX:
+        raise ShapeError(
+            f"{_shown(text)} is not a shape: {axis} is {value}, expected 1 to {_U32_MAX}",
+            _SHAPE_HINT,
+        )
+    return value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _shown(text: str) -> str:
+    """A text as an error names it: on one line, whatever was typed."""
+    short = _cut(text)
+    return short if short.isprintable() and short.strip() else repr(short)
+
+
+SUITES: dict[str, tuple[Shape, ...]] = {
+    name: tuple(Shape.parse(shape) for shape in shapes.split())
+    for name, shapes in {
+        # A tile, the tails, the matrix-vector entry.
+        "smoke": "64x128x128 17x33x65 1x77x131",
+        "ragged": "1x1x1 1x64x1 3x257x129 17x33x65 65x130x63 535x96x1024",
+        "inference": "1x256x256 1x256x1024 8x256x1024 64x256x256",
+        "training": "256x1024x256 256x1024x1024",
+        "head": "1x256x50257 4x50257x256",
+    }.items()
+}
+# The three classes of shape that the seed's "Future work" asks for.
+SUITES["production"] = SUITES["inference"] + SUITES["training"] + SUITES["head"]
+
+
+def suite(name: str) -> tuple[Shape, ...]:
+    """The shapes of a named suite.
+
+    Raises:
+        UnknownNameError: with the list of suites.
+    """
+    if name not in SUITES:
+        raise UnknownNameError(
+            f"unknown suite {name!r}; the suites are {', '.join(SUITES)}",
+            "tinygate verify --suite smoke --suite ragged",
+        )
+    return SUITES[name]
+
+
+def parse_all(texts: Iterable[str]) -> tuple[Shape, ...]:
+    """Each as Shape.parse reads it."""
+    return tuple(map(Shape.parse, texts))
+
+
+def suites(names: Iterable[str]) -> tuple[Shape, ...]:
+    """The shapes of several suites, one after the other."""
+    return tuple(shape for name in names for shape in suite(name))

@@ -1,0 +1,267 @@
+"""One case on an open device: draw inputs, run reference and candidate, compare, judge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tinygate.core.adapter import AdapterTraits
+from tinygate.core.case import Case
+from tinygate.core.errors import InputError, TinygateError
+from tinygate.core.family import FAMILIES
+from tinygate.core.metrics import Metrics, Prediction
+from tinygate.core.results import CaseResult, Check, Status
+from tinygate.gate import failure
+from tinygate.gate.batching import batches, rounds
+from tinygate.gate.candidate import candidate
+from tinygate.gate.memory import check_memory
+from tinygate.gate.observations import Facts, Products, differing, of_run
+from tinygate.gate.operands import Held, Storing
+from tinygate.gate.products import Harness
+from tinygate.gpu.engines.base import Words
+from tinygate.gpu.kernel import check_fits
+from tinygate.numerics import checks as gate
+from tinygate.numerics import compare, error_model, error_parts
+from tinygate.numerics.compare import Deviation
+from tinygate.numerics.formats import F32
+from tinygate.numerics.inputs.generate import generate, pooled_products
+from tinygate.numerics.inputs.random import Weights
+from tinygate.numerics.tolerance import Limit, conformance_limit, exact_limit, reference_limit
+
+
+class Trial:
+    """Runs one case. Everything it learns ends up in `facts` (one per run) or `shared`."""
+
+    def __init__(self, harness: Harness, traits: AdapterTraits, case: Case) -> None:
+        self.harness = harness
+        self.traits = traits
+        self.case = case
+        self.candidate = candidate(harness, case)
+        self.family = FAMILIES[case.family]
+        self.limit = conformance_limit(
+            case.path,
+            case.shape.K,
+            self.family.norm,
+            f16_round_to_nearest=traits.f16_round_to_nearest,
+            f16_subnormals=traits.f16_subnormals,
+        )
+        self.facts: list[Facts] = []  # made once the shape is known to fit
+        self.references: list[F32] = []
+        self.changed: set[str] = set()
+        self.storing = Storing(harness, self.candidate, case)
+        self.trust: Deviation | None = None
+        self.predictor = error_model.Predictor(case.path, case.shape.K)
+        self.products = 0
+        self.measured: dict[int, Metrics] = {}  # by run
+        # What another engine's bits are compared with: of the first run, and of the reference.
+        self.digests = (hashlib.sha256(), hashlib.sha256())
+
+    def run(self) -> CaseResult:
+        """Run every product of the case and judge it.
+
+        Raises:
+            TinygateError: where it could not be verified.
+        """
+        case = self.case
+        if reason := case.path.misfit(case.shape) or self._unreadable():
+            return replace(case.blank(), status=Status.SKIP, reason=reason)
+        check_fits(case.path, case.shape, self.harness.device.info.limits)
+        check_memory(case.shape, quantised=case.path.quantised)
+        self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
+        for batch in batches(generate(case.family, case.shape, case.path, case.seed), case):
+            self._batch(batch)
+            batch.clear()  # before the next is drawn, so that two never lie side by side
+        return self._judge()
+
+    def _unreadable(self) -> str:
+        """Why the family asks for more than can be seen of this path, or nothing."""
+        if self.case.path.readable or self.family.activation or self.family.exact == "product":
+            return ""
+        return f"what the path stores cannot be read back, and {self.family.name} is judged by that"
+
+    def _batch(self, batch: list[Weights]) -> None:
+        """Pack these weights once, then run every round of activations over them."""
+        case, harness = self.case, self.harness
+        Bs = [weights.B for weights in batch]
+        check_inputs("B", Bs)
+        plain = harness.weights(Bs)
+        held_b: Held | None = None
+        for As in rounds(batch):
+            check_inputs("A", As)
+            a = harness.activations(As)
+            Rs: list[F32] = []
+            if self.family.activation:
+                Rs = harness.reference(case.shape, a, plain, Bs)
+                self._reference(Rs, As, Bs)
+            held_b = held_b or self.storing.weights(plain, Bs)
+            held_a = held_b and self.storing.activations(a, As)
+            if held_a is None or held_b is None:
+                return
+            if held_a.arena is not a:
+                a.destroy()
+            products = Products(As, Bs, held_a.values, held_b.values, Rs)
+            self._candidate(held_a, held_b, products)
+        if held_b is not None and held_b.arena is not None:
+            held_b.arena.destroy()
+
+    def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
+        """Trust R only where it is near the float64 product, and predict from what is trusted."""
+        limit = self._reference_limit()
+        for R, A, B in zip(Rs, As, Bs, strict=True):
+            bad = compare.region(R.view(np.uint32))
+            if bad.count:
+                raise InputError(
+                    f"reference untrusted: {bad.count} non-finite at {list(bad.first or ())}",
+                    "the inputs overflow f32 on this adapter, or its f32 kernel is wrong",
+                )
+            self.trust = compare.worse(self.trust, compare.deviation(R, A, B, limit))
+            self.digests[1].update(R.tobytes())
+        self.predictor.add(As, Bs, Rs)
+        self.references += Rs
+
+    def _candidate(self, held_a: Held, held_b: Held, products: Products) -> None:
+        """Run the path as often as asked, from a fresh marker each time; A is given back."""
+        case = self.case
+        As, Bs = products.As, products.Bs
+        a, b = held_a.arena, held_b.arena
+        assert a is not None, "activations are always on the device"
+        c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
+        first: tuple[Words, Facts] | None = None
+        for number, facts in enumerate(self.facts):
+            self.candidate.run(a, b, c, As, Bs, number)
+            if first is not None and c.equals(first[0]):
+                facts.absorb(first[1])
+                continue
+            out = c.read()
+            if first is None:
+                for row in out:
+                    self.digests[0].update(row[: c.payload])
+            found = of_run(case, number, out, c, products, self.limit)
+            facts.absorb(found)
+            if first is None:
+                first = (out, found)
+            else:
+                facts.differs.merge(differing(out, first[0], c, number, case.shape))
+        self.changed |= self.candidate.changed(a, b, held_a.words, held_b.words)
+        a.destroy()
+        c.destroy()
+        self.products += len(As)
+
+    def _judge(self) -> CaseResult:
+        """The verdict: of every run the same checks, the worst run deciding."""
+        shared = self._shared_checks()
+        # Where the packer already decided there was no run.
+        runs = self.facts if self.products else []
+        judged = [(*shared, *self._run_checks(facts)) for facts in runs] or [shared]
+        decided = [gate.decide(checks) for checks in judged]
+        failed = sum(status is Status.FAIL for status, _ in decided)
+        worst = next((i for i, (status, _) in enumerate(decided) if status is not Status.PASS), 0)
+        status, reason = decided[worst]
+        facts = self.facts[worst]
+        metrics = self._metrics(facts)
+        predicted = self.predictor.result() if metrics else None
+        parts = error_parts.parts(self.facts[0].energies) if self.products else None
+        case, shape = self.case, self.case.shape
+        result = replace(
+            case.blank(),
+            status=status,
+            reason=reason,
+            hint=gate.stored_hint(judged[worst], parts),
+            metrics=metrics,
+            predicted=predicted,
+            parts=parts,
+            warnings=_warnings(case, metrics, predicted),
+            exact=(facts.wrong.count, shape.M * shape.N * self.products)
+            if self.family.exact and self.products
+            else None,
+            checks=tuple(judged[worst]),
+            runs=len(judged),
+            failed=failed,
+            digests=(
+                self.digests[0].hexdigest() if self.products else "",
+                self.digests[1].hexdigest() if self.references else "",
+            ),
+            pooled=pooled_products(shape) if self.family.activation else 1,
+        )
+        return failure.explain(result, case, facts, self.storing.packing)
+
+    def _shared_checks(self) -> tuple[Check, ...]:
+        """What does not depend on the run."""
+        checks = [gate.inputs_kept(sorted(self.changed))]
+        if self.trust is not None:
+            checks.append(gate.reference(self.trust, self._reference_limit()))
+        if self.storing.packing is not None:
+            checks.append(gate.packing(self.storing.packing))
+        if self.storing.refusal is not None:
+            checks.append(self.storing.refusal)
+        return tuple(checks)
+
+    def _run_checks(self, facts: Facts) -> Iterator[Check]:
+        if not self.case.path.call:  # a callable is out of reach of markers and guards
+            yield gate.written(facts.written)
+            yield gate.guard(facts.past) if self.case.path.guard else gate.unguarded()
+        yield gate.finite(facts.finite, facts.cause)
+        if self.case.path.deterministic:
+            yield gate.deterministic(facts.differs)
+        if self.family.exact:
+            limit = exact_limit(self.case.path, self.family, self.case.shape.K)
+            yield gate.exact(facts.wrong, limit)
+            return
+        metrics = self._metrics(facts)
+        if metrics is not None and metrics.mean_ref == 0:
+            yield gate.zero_rule(compare.over(facts.outputs, self.references, 0.0, strict=True))
+        elif metrics is not None:
+            outside = compare.over(facts.outputs, self.references, metrics.max_abs_limit)
+            yield from gate.activation(metrics, outside)
+        if facts.deviation is not None:
+            yield gate.conformance(facts.deviation, self.limit, facts.cause)
+
+    def _metrics(self, facts: Facts) -> Metrics | None:
+        """Of a run that is over; once, though its checks and its result both ask."""
+        if not self.family.activation or not facts.outputs:
+            return None
+        if id(facts) not in self.measured:
+            self.measured[id(facts)] = compare.metrics(facts.outputs, self.references)
+        return self.measured[id(facts)]
+
+    def _reference_limit(self) -> Limit:
+        nearest = self.traits.f32_round_to_nearest
+        return reference_limit(self.case.shape.K, round_to_nearest=nearest)
+
+
+def check_inputs(name: str, arrays: Iterable[F32]) -> None:
+    """Raise InputError where an operand holds NaN or infinity.
+
+    R and F would both be NaN there, and NaN beside NaN proves nothing.
+    """
+    for array in arrays:
+        bad = compare.region(array.view(np.uint32))
+        if bad.first is not None:
+            raise InputError(
+                f"inputs: {bad.count} non-finite in {name}, first at "
+                f"[{bad.first[0]},{bad.first[1]}]",
+                "the gate compares finite inputs only; clean them first",
+            )
+
+
+def run_case(harness: Harness, traits: AdapterTraits, case: Case) -> CaseResult:
+    """Run one case; what goes wrong becomes the case's ERROR, so that the rest still runs."""
+    try:
+        return Trial(harness, traits, case).run()
+    except TinygateError as error:
+        return unverified(case, error)
+
+
+def unverified(case: Case, error: TinygateError) -> CaseResult:
+    """The case's ERROR."""
+    return replace(case.blank(), reason=error.message, hint=error.hint)
+
+
+def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None) -> tuple[str, ...]:
+    if metrics is None or predicted is None:
+        return ()
+    text = error_model.warning(case.path, metrics.nmse, predicted, case.shape.M * case.shape.N)
+    return (text,) if text else ()

@@ -1,0 +1,210 @@
+"""From a failed case to what explains it: the place, the map, the operands on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tinygate.core.case import Case
+from tinygate.core.errors import UsageError
+from tinygate.core.results import CaseResult, Failure, Status
+from tinygate.gate.observations import Facts, Sample, unequal
+from tinygate.gpu.engines import DEFAULT_ENGINE
+from tinygate.numerics import compare
+from tinygate.numerics.checks import MEAN_REL_LIMIT
+from tinygate.numerics.compare import Packing, Region
+from tinygate.numerics.formats import F32
+from tinygate.numerics.matmul64 import blocks, product
+from tinygate.paths.toml_file import shown
+
+
+def writable(name: str) -> str:
+    """The folder's absolute name, once it has been made and written to.
+
+    Raises:
+        UsageError: where it cannot be.
+    """
+    folder = Path(name).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--save-failures: {shown(name)} cannot be written: "
+            f"{getattr(error, 'strerror', None) or error}",
+            "name a folder that you may write in",
+        ) from error
+
+
+def explain(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> CaseResult:
+    """The result of a FAIL with its Failure and, where the case asks for it, the file saved."""
+    if result.status is not Status.FAIL:
+        return result
+    saved, warnings = "", result.warnings
+    if case.save_failures and facts.sample is not None:
+        try:
+            saved = save(Path(case.save_failures), result, case, facts.sample)
+        except OSError as error:  # a disk that is full does not change a verdict
+            warnings = (*warnings, f"the failure could not be saved: {error}")
+    failure = locate(result, case, facts, packing)
+    return replace(result, failure=failure, saved=saved, warnings=warnings)
+
+
+def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> Failure | None:
+    """Where the first check of _TELLING that failed says that it is wrong; None where none does."""
+    failed = {check.name for check in result.checks if check.status is Status.FAIL}
+    for name in (name for name in _TELLING if name in failed):
+        if name == "packing":
+            if packing is not None and packing.region.count:
+                region, got, want = packing.region, packing.stored, packing.original
+                return _failure(region, region.first, got, want, matrix=packing.matrix)
+            continue
+        inside = _in_sample(name, result, case, facts.sample) if facts.sample else None
+        found = _in_all(name, facts) or inside
+        if found is None or not found.count:
+            continue
+        products = result.exact[1] // (case.shape.M * case.shape.N) if result.exact else 0
+        products = products or max(result.pooled, found.layers)
+        if facts.sample is None or inside is None or inside.first is None:
+            return _failure(found, found.first, products=products)
+        i, j = inside.first
+        got, want = float(facts.sample.C[i, j]), _want(name, facts.sample, i, j)
+        return _failure(found, inside.first, got, want, products=products)
+    return None
+
+
+def _want(name: str, sample: Sample, i: int, j: int) -> float:
+    """What C[i, j] should be: R where that is what it was compared with, else S."""
+    if name in {"zero", "max_abs", "mean_rel"} and sample.R is not None:
+        return float(sample.R[i, j])
+    return float(sample.held_a[i].astype(np.float64) @ sample.held_b[:, j])
+
+
+# Checks that have a place, the one that explains most first: a difference between two runs comes
+# last, because it does not say what is right.
+_TELLING = (
+    *("packing", "written", "finite", "exact", "conformance"),
+    *("zero", "max_abs", "mean_rel", "determinism"),
+)
+
+
+def _in_all(name: str, facts: Facts) -> Region | None:
+    """Where the case's products are wrong, all together; None where that was not kept."""
+    regions = {
+        "written": facts.written,
+        "finite": facts.finite,
+        "exact": facts.wrong,
+        "conformance": facts.deviation.over if facts.deviation else None,
+        "determinism": facts.differs,
+    }
+    return regions.get(name)
+
+
+def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
+    """Where the sample is wrong by itself, so that its numbers can be shown."""
+    C, A, B, R = sample.C, sample.held_a, sample.held_b, sample.R
+    if name in {"written", "finite"}:  # what was never written holds a NaN
+        return compare.region(C.view(np.uint32))
+    if name == "exact":
+        return unequal(case, C, A, B)
+    if name == "conformance":
+        return compare.deviation(C, A, B, sample.limit).over
+    if R is None or result.metrics is None:
+        return None
+    if name == "zero":
+        return compare.over([C], [R], 0.0, strict=True)
+    if name == "max_abs":
+        return compare.over([C], [R], result.metrics.max_abs_limit)
+    if name == "mean_rel":
+        return _over_relative(C, R, 0.01 * result.metrics.mean_ref)
+    return None
+
+
+def _over_relative(C: F32, R: F32, floor: float) -> Region:
+    """Where the relative error is over the limit of its mean."""
+    found = Region((C.shape[0], C.shape[1]))
+    for block in blocks(*C.shape):
+        r = R[block].astype(np.float64)
+        share = np.abs(C[block] - r) / np.maximum(np.abs(r), floor)
+        found.add(share >= MEAN_REL_LIMIT, block[0].start, block[1].start)
+    return found
+
+
+def _failure(
+    region: Region,
+    first: tuple[int, int] | None,
+    got: float | None = None,
+    want: float | None = None,
+    *,
+    products: int = 1,
+    matrix: str = "C",
+) -> Failure:
+    assert first is not None
+    tall, wide = region.cell_shape
+    rows, columns = region.shape
+    heights = np.minimum(tall, rows - tall * np.arange(region.cells.shape[0]))
+    widths = np.minimum(wide, columns - wide * np.arange(region.cells.shape[1]))
+    share = region.cells / (np.outer(heights, widths) * max(1, region.layers))
+    return Failure(
+        count=region.count,
+        total=rows * columns * products,
+        first=first,
+        got=got,
+        want=want,
+        where=region.where,
+        cells=tuple(tuple(float(x) for x in row) for row in share),
+        cell_shape=region.cell_shape,
+        matrix=matrix,
+    )
+
+
+def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
+    """Write A, B, F, R, S of the product that failed as .npz, with the case as JSON beside them.
+
+    R is absent where the family has no reference. Returns the file's name.
+
+    Raises:
+        OSError: where it cannot be written; nothing is left behind then.
+    """
+    M, N = sample.C.shape
+    S = np.empty((M, N))
+    for block in blocks(M, N):
+        S[block] = product(sample.held_a, sample.held_b, block)
+    arrays: dict[str, Any] = {"A": sample.A, "B": sample.B, "F": sample.C, "S": S}
+    if sample.R is not None:
+        arrays["R"] = sample.R
+    engine, adapter = case.adapter.place if case.adapter else ("", "")
+    about = {
+        "schema_version": 1,
+        "path": case.path.name,
+        "source": case.path.source,
+        "file": str(Path(case.path.file).absolute()) if case.path.file else "",
+        "shape": case.shape.label,
+        "family": case.family,
+        "seed": case.seed,
+        "repeat": case.repeat,
+        "reason": result.reason,
+        "engine": engine,
+        "adapter": adapter,
+    }
+    # Two engines may fail one case in one run.
+    ran_on = case.adapter.engine if case.adapter else DEFAULT_ENGINE
+    stem = f"{case.id}_{case.seed}" + (f"_{ran_on}" if ran_on != DEFAULT_ENGINE else "")
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", stem) + ".npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f".{name}.{os.getpid()}"
+    try:
+        with part.open("wb") as file:
+            np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+        part.replace(folder / name)
+    finally:
+        part.unlink(missing_ok=True)
+    return str(folder / name)

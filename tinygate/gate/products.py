@@ -1,0 +1,268 @@
+"""Harness: puts operands on the device with guards around them, packs, runs, and reads back.
+
+It knows how to run a product safely; it does not judge what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tinygate.core.fast_path import REFERENCE, FastPath
+from tinygate.core.shape import Shape
+from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
+from tinygate.gpu.engines.base import Binding, Device, Dispatch, Words
+from tinygate.gpu.guarded_buffer import Arena
+from tinygate.gpu.kernel import check_fits
+from tinygate.numerics.formats import A_FORMATS, F32, FORMATS
+
+# Behind A and B: NaN as one f32 and as two f16.
+NAN_WORD = 0xFFFFFFFF
+# Behind C, bound with it.
+GUARD_WORD = 0x7FD1CE5A
+# What C holds before a run. The first is a NaN of its own, so an element left alone is told from
+# any other NaN; the later runs start from a finite value of the size that outputs have (0.79), so
+# that a kernel which is right only over NaN, or uses what is there, does not repeat itself. The
+# two differ in sign.
+MARKERS = (0xFFEDC0DE, 0x3F4A1B2C)
+
+_BEHIND_INPUT = 64
+_BEHIND_OUTPUT = 256
+_MOST_BEHIND = 1 << 16
+
+Halves = NDArray[np.float16]
+
+
+@dataclass
+class Stored:
+    """An operand on the device in a path's format, the words it was found to be there, and whether
+    the packer wrote past its output. No arena where another runtime holds it."""
+
+    arena: Arena | None
+    words: list[Words]
+    past: bool
+
+
+def marker(run: int) -> int:
+    """What C is filled with before run number `run`."""
+    return MARKERS[min(run, 1)]
+
+
+def _strayed(arena: Arena, words: Words) -> bool:
+    """Whether anything behind the payloads is no longer what it was."""
+    behind = words[:, arena.payload : arena.payload + arena.tail]
+    return bool((behind != arena.behind).any())
+
+
+def as_words(x: F32) -> Words:
+    """The bits of a float32 array, flat, without a copy."""
+    return x.reshape(-1).view(np.uint32)
+
+
+class Harness:
+    """One open device's operands and outputs for a batch of products of one shape."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self.device: Device = runner.device
+
+    def activations(self, As: Sequence[F32]) -> Arena:
+        """A[M,K] f32, one slice each."""
+        return self._upload([as_words(A) for A in As])
+
+    def weights(self, Bs: Sequence[F32]) -> Arena | None:
+        """B[K,N] f32, one slice each; None where one is more than may be bound at once."""
+        if Bs[0].nbytes > self.device.info.limits.max_storage_buffer_binding_size:
+            return None
+        return self._upload([as_words(B) for B in Bs])
+
+    def _upload(self, payloads: list[Words]) -> Arena:
+        arena = Arena(self.device, len(payloads), payloads[0].size, _BEHIND_INPUT, NAN_WORD)
+        arena.fill(payloads)
+        return arena
+
+    def outputs(self, count: int, shape: Shape, *, guard: bool = True) -> Arena:
+        """C[M,N], one slice each; what lies behind is wide enough to catch a stray row, or nothing
+        where the path asks for no guard."""
+        behind = min(_BEHIND_OUTPUT + shape.N, _MOST_BEHIND) if guard else 0
+        return Arena(self.device, count, shape.M * shape.N, behind, GUARD_WORD)
+
+    def run(self, path: FastPath, shape: Shape, a: Arena, b: Arena, c: Arena, run: int) -> None:
+        """Refill C with the run's marker, then dispatch every product once.
+
+        B's slices are used in turn where A has more: several rounds over the same weights.
+        """
+        blank = np.broadcast_to(np.uint32(marker(run)), (c.payload,))
+        c.fill([blank] * c.count)
+        weights = b.bindings()
+        self.device.submit(
+            [
+                self.runner.matmul(path, shape, left, weights[i % b.count], out, square=run > 0)
+                for i, (left, out) in enumerate(zip(a.bindings(), c.bindings(), strict=True))
+            ]
+        )
+
+    def reference(self, shape: Shape, a: Arena, b: Arena | None, Bs: Sequence[F32]) -> list[F32]:
+        """R[M,N] for every product; in column panels where B is more than may be bound."""
+        if b is not None:
+            return self._reference(shape, a, b)
+        limit = self.device.info.limits.max_storage_buffer_binding_size
+        panel = max(1, limit // (4 * shape.K))
+        results = []
+        for B in Bs:
+            R = np.empty((shape.M, shape.N), np.float32)
+            for n in range(0, shape.N, panel):
+                part = self._upload([as_words(np.ascontiguousarray(B[:, n : n + panel]))])
+                narrow = Shape(shape.M, shape.K, min(panel, shape.N - n))
+                R[:, n : n + panel] = self._reference(narrow, a, part)[0]
+                part.destroy()
+            results.append(R)
+        return results
+
+    def _reference(self, shape: Shape, a: Arena, b: Arena) -> list[F32]:
+        check_fits(REFERENCE, shape, self.device.info.limits)
+        c = self.outputs(a.count, shape)
+        self.run(REFERENCE, shape, a, b, c, 0)
+        words = c.read()
+        c.destroy()
+        return [
+            row[: shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N) for row in words
+        ]
+
+    def pack(self, path: FastPath, shape: Shape, b: Arena | None, Bs: Sequence[F32]) -> Stored:
+        """Pack on the device and read back what is stored; b is given back on the way.
+
+        Raises:
+            PackingRefusedError: where the packer counted values its format cannot hold.
+        """
+        storage = FORMATS[path.b]
+        size = storage.words(shape.K, shape.N)
+        arena = self._unpacked(len(Bs), size)
+        past = False
+        if b is not None:
+            self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
+            b.destroy()
+        else:
+            panels = self._pack_columns if storage.quantised else self._pack_rows
+            for B, target in zip(Bs, arena.bindings(), strict=True):
+                past |= panels(path, shape, B, target)
+        words = arena.read()
+        return Stored(arena, [row[:size] for row in words], past or _strayed(arena, words))
+
+    def pack_a(self, path: FastPath, shape: Shape, a: Arena, As: Sequence[F32]) -> Stored:
+        """As `pack`, for activations; a stays."""
+        storage = A_FORMATS[path.a]
+        size = storage.words(shape.M, shape.K)
+        arena = self._unpacked(len(As), size)
+
+        def dispatch(source: Binding, target: Binding, status: Binding) -> Dispatch:
+            return self.runner.pack_a(path, shape.M, shape.K, source, target, status, square=True)
+
+        for row, A in zip(self._packed(dispatch, a.bindings(), arena.bindings()), As, strict=True):
+            refuse(row, A, storage.max_finite, matrix="A")
+        words = arena.read()
+        return Stored(arena, [row[:size] for row in words], _strayed(arena, words))
+
+    def _unpacked(self, count: int, size: int) -> Arena:
+        """Room for packed words: NaN until they are written, and behind them."""
+        arena = Arena(self.device, count, size, _BEHIND_INPUT, NAN_WORD)
+        arena.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
+        return arena
+
+    def _pack_batch(
+        self,
+        path: FastPath,
+        shape: Shape,
+        sources: Sequence[Binding],
+        targets: Sequence[Binding],
+        Bs: Sequence[F32],
+        first_row: int = 0,
+    ) -> None:
+        """Pack every B in one submission; a refusal names the first value of the first such B."""
+
+        def dispatch(source: Binding, target: Binding, status: Binding) -> Dispatch:
+            return self.runner.pack(path, shape.K, shape.N, source, target, status, square=True)
+
+        for row, B in zip(self._packed(dispatch, sources, targets), Bs, strict=True):
+            refuse(row, B, FORMATS[path.b].max_finite, first_row)
+
+    def _packed(
+        self,
+        dispatch: Callable[[Binding, Binding, Binding], Dispatch],
+        sources: Sequence[Binding],
+        targets: Sequence[Binding],
+    ) -> Words:
+        """Run a packer for every source in one submission; each one's status, [count, 2]."""
+        status = Arena(self.device, len(sources), 2, 0, 0)
+        status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(sources))
+        bindings = zip(sources, targets, status.bindings(), strict=True)
+        self.device.submit([dispatch(*each) for each in bindings])
+        found = status.read()
+        status.destroy()
+        return found
+
+    def _pack_columns(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
+        """Pack some columns at a time, where B's f32 is more than may be bound at once; whether a
+        panel was written past. For formats that hold whole columns, in lines of a word per column.
+        """
+        storage = FORMATS[path.b]
+        cols = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.K))
+        lines = storage.words(shape.K, shape.N) // shape.N
+        whole = np.empty((lines, shape.N), np.uint32)
+        past = False
+        for n in range(0, shape.N, cols):
+            part = np.ascontiguousarray(B[:, n : n + cols])
+            narrow = Shape(shape.M, shape.K, part.shape[1])
+            words, stray = self._pack_panel(path, narrow, part)
+            whole[:, n : n + cols] = words.reshape(lines, -1)
+            past |= stray
+        self.device.write(target.buffer, target.offset, whole.reshape(-1))
+        return past
+
+    def _pack_panel(
+        self, path: FastPath, shape: Shape, part: F32, first_row: int = 0
+    ) -> tuple[Words, bool]:
+        """A part of B by itself: its words, and whether anything was written past them."""
+        size = FORMATS[path.b].words(shape.K, shape.N)
+        source, packed = self._upload([as_words(part)]), self._unpacked(1, size)
+        self._pack_batch(path, shape, source.bindings(), packed.bindings(), [part], first_row)
+        source.destroy()
+        words = packed.read()
+        packed.destroy()
+        return words[0, :size], _strayed(packed, words)
+
+    def _pack_rows(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
+        """Pack rows of K at a time, where B's f32 is more than may be bound at once; whether a
+        panel was written past.
+
+        Each panel has room of its own and is moved from there: few rows of a wide B begin where a
+        binding may.
+        """
+        storage = FORMATS[path.b]
+        rows = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.N))
+        past = False
+        for k in range(0, shape.K, rows):
+            part = B[k : k + rows]
+            narrow = Shape(shape.M, part.shape[0], shape.N)
+            words, stray = self._pack_panel(path, narrow, part, k)
+            past |= stray
+            at = target.offset + 4 * storage.words(k, shape.N)
+            self.device.write(target.buffer, at, words)
+        return past
+
+    def own_conversion(self, values: F32) -> Halves:
+        """Values through the adapter's own pack2x16float: what a packer is held against."""
+        flat = values.reshape(-1)
+        buffers = [self.device.storage(4 * flat.size) for _ in range(2)] + [self.device.storage(4)]
+        self.device.write(buffers[0], 0, flat.view(np.uint32))
+        bindings = [Binding(buffer, 0, buffer.size) for buffer in buffers]
+        self.device.submit([self.runner.convert(flat.size, *bindings)])
+        words = np.empty(flat.size, np.uint32)
+        self.device.read(buffers[1], 0, words)
+        for buffer in buffers:
+            buffer.destroy()
+        halves: Halves = words.view("<f2")[::2]
+        return halves.reshape(values.shape)

@@ -1,0 +1,59 @@
+"""wgpu-native, the engine behind Firefox: WGSL goes through naga.
+
+wgpu is imported inside functions only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from tinygate.gpu.engines import naga
+from tinygate.gpu.engines.wgpu_api import Dialect, WgpuEngine
+
+_FEATURES = {
+    "shader-f16": "shader-f16",
+    "subgroups": "subgroup",
+    "timestamp-query": "timestamp-query",
+}
+# naga has subgroup operations but not yet the WGSL directive that asks for them; blanks keep the
+# compiler's line and column numbers true.
+_UNKNOWN_DIRECTIVE = "enable subgroups;"
+
+
+def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
+    """The engine. OpenGL is left out unless every backend is asked for or nothing else is there."""
+    import wgpu
+    from wgpu.backends.wgpu_native import _helpers
+    from wgpu.backends.wgpu_native.extras import set_instance_extras
+
+    if every_backend and not wgpu.gpu.enumerate_adapters_sync():
+        # An instance without an adapter has no device either, so nobody misses it. Without a public
+        # way to start it anew, its source says to drop this name.
+        _helpers._the_instance = None
+    if not every_backend:
+        # A program that has used wgpu before keeps the instance it has.
+        with contextlib.suppress(RuntimeError):
+            set_instance_extras(backends=["Vulkan", "Metal", "DX12"])
+    return WgpuEngine(
+        Dialect(
+            name="native",
+            module=wgpu,
+            features=_FEATURES,
+            source=lambda code: code.replace(_UNKNOWN_DIRECTIVE, " " * len(_UNKNOWN_DIRECTIVE)),
+            complaint=naga.one_line,
+            unavailable=_unavailable,
+        )
+    )
+
+
+def _unavailable(adapter: Any) -> tuple[tuple[str, str], ...]:
+    """wgpu-native 29 shows cooperative matrices, and device creation with them fails."""
+    if "cooperative-matrix" not in adapter.features:
+        return ()
+    reason = (
+        "listed as cooperative-matrix, but wgpu-native cannot switch experimental features on; "
+        "--engine dawn can"
+    )
+    return (("subgroup-matrix", reason),)

@@ -1,0 +1,265 @@
+"""Numbers -> verdicts, and verdicts -> the lines a user reads. Pure.
+
+The activation check is the seed's rule unchanged: may a model use this path? The conformance check
+asks something else: does the kernel do what it declares, whatever its precision?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tinygate.core.metrics import ErrorParts, Metrics
+from tinygate.core.results import CaseResult, Check, Status, worst
+from tinygate.numerics.tolerance import F16_MIN_NORMAL, Limit
+from tinygate.report.gate_line import exponential, percent
+
+if TYPE_CHECKING:  # compare brings numpy, which the command line does without
+    from tinygate.gpu.engines.base import Words
+    from tinygate.numerics.compare import Deviation, Packing, Region
+    from tinygate.numerics.formats import F32, StorageFormat
+
+MEAN_REL_LIMIT = 0.005
+_MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
+_MEAN_REL_WHY = "the seed's: 0.5%, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
+
+
+def activation(metrics: Metrics, outside: Region | None = None) -> tuple[Check, Check]:
+    """The seed's two thresholds, both strict. `outside` says where |F-R| is over the limit."""
+    limit = metrics.max_abs_limit
+    where = f", {outside.where}" if outside and outside.where else ""
+    return (
+        _below("max_abs", metrics.max_abs, limit, f"max_abs over limit{where}", _MAX_ABS_WHY),
+        _below("mean_rel", metrics.mean_rel, MEAN_REL_LIMIT, "mean_rel over limit", _MEAN_REL_WHY),
+    )
+
+
+def zero_rule(wrong: Region) -> Check:
+    """All-zero R: right if and only if F is all zero; -0 counts as 0."""
+    return _none_of(
+        "zero",
+        wrong,
+        "not zero where the reference is all zero",
+        "an all-zero reference leaves no room: F must be zero everywhere",
+    )
+
+
+def _below(name: str, measured: float, limit: float, reason: str, why: str) -> Check:
+    # NaN is below nothing, so an unmeasured value fails.
+    ok = measured < limit
+    return Check(
+        name, Status.PASS if ok else Status.FAIL, "" if ok else reason, measured, limit, why
+    )
+
+
+def _none_of(name: str, found: Region, reason: str, why: str = "") -> Check:
+    """PASS where nothing was found; else how many, at which element first, and in which rows."""
+    if not found.count:
+        return Check(name, Status.PASS, why=why)
+    first = f" at [{found.first[0]},{found.first[1]}]" if found.first else ""
+    where = f", {found.where}" if found.where and found.count > 1 else ""
+    return Check(name, Status.FAIL, f"{found.count} {reason}{first}{where}", why=why)
+
+
+def written(found: Region) -> Check:
+    """Elements that still hold the marker."""
+    return _none_of("written", found, "never written", "C is filled with a marker before the run")
+
+
+def finite(found: Region, cause: str = "") -> Check:
+    """Outputs that are NaN or infinite, by bit pattern."""
+    noun = "non-finite output" + ("s" if found.count > 1 else "")
+    if cause == "overflowed":
+        noun += " (overflowed)"
+    return _none_of("finite", found, noun, "decided by bit pattern, never by a comparison")
+
+
+def guard(past: tuple[int, int] | None) -> Check:
+    """Words behind C: (how many changed, the first one's distance from C's end), or None."""
+    why = "guard words behind C are bound with it"
+    if past is None:
+        return Check("guard", Status.PASS, why=why)
+    count, first = past
+    plural = "s" if count > 1 else ""
+    return Check(
+        "guard",
+        Status.FAIL,
+        f"wrote past the output: {count} word{plural}, first {first} past the end",
+        why=why,
+    )
+
+
+def unguarded() -> Check:
+    """No word behind C is bound, so nothing can be said about writes there."""
+    return Check(
+        "guard",
+        Status.PASS,
+        why="not checked: the path declares guard = false, so C is bound exactly M·N words long",
+    )
+
+
+def inputs_kept(changed: Sequence[str]) -> Check:
+    """Which of A and B were changed by the kernel."""
+    why = "A and B, and the NaN behind them, must be unchanged"
+    if not changed:
+        return Check("inputs", Status.PASS, why=why)
+    return Check("inputs", Status.FAIL, f"changed an input: {', '.join(changed)}", why=why)
+
+
+def deterministic(found: Region) -> Check:
+    """Where a run's bits differ from the first run's."""
+    noun = "outputs differ" if found.count > 1 else "output differs"
+    noun += " from the first run"
+    return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
+
+
+def reference(found: Deviation, limit: Limit) -> Check:
+    """Whether R may be trusted; where not, nothing can be verified: an ERROR, not a FAIL."""
+    ok = found.worst <= 1.0
+    at = f"[{found.at[0]},{found.at[1]}]"
+    reason = f"reference untrusted: got {found.got:.9g}, want {found.want:.9g} at {at}"
+    return Check(
+        "reference",
+        Status.PASS if ok else Status.ERROR,
+        "" if ok else reason,
+        found.worst,
+        1.0,
+        limit.why,
+    )
+
+
+def conformance(found: Deviation, limit: Limit, cause: str = "") -> Check:
+    """Whether F is within what the path declares of S; `cause` is why not, where that is shown."""
+    ok = found.worst <= 1.0
+    where = f", {found.over.where}" if found.over.where else ""
+    reason = (f"{cause}: " if cause else "") + (
+        f"conformance {found.worst:.3g} times over limit: got {found.got:.6g}, "
+        f"want {found.want:.6g} at [{found.at[0]},{found.at[1]}]{where}"
+    )
+    return Check(
+        "conformance",
+        Status.PASS if ok else Status.FAIL,
+        "" if ok else reason,
+        found.worst,
+        1.0,
+        limit.why,
+    )
+
+
+def packing(found: Packing) -> Check:
+    """Whether every stored value is as close to its original as the format and adapter allow."""
+    why = found.why
+    if found.padding:
+        plural = "s" if found.padding > 1 else ""
+        return Check(
+            "packing",
+            Status.FAIL,
+            f"packing: padding is not zero in {found.padding} place{plural}",
+            why=why,
+        )
+    if found.region.first is None:
+        return Check("packing", Status.PASS, why=why)
+    k, n = found.region.first
+    where = f", {found.region.where}" if found.region.where and found.region.count > 1 else ""
+    flushed = found.stored == 0 and 0 < abs(found.original) < F16_MIN_NORMAL
+    reason = ("subnormals flushed: " if flushed else "") + (
+        f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
+        f"stored wrong, {found.matrix}[{k},{n}]={found.original:.6g} stored as "
+        f"{found.stored:.6g}{where}"
+    )
+    return Check("packing", Status.FAIL, reason, why=why)
+
+
+def refused(message: str, outside: Region, matrix: str = "B") -> Check:
+    """A packer refused: right if and only if a value is outside the format's range."""
+    why = f"{message}: a value the format cannot hold is refused, never clamped"
+    if outside.first is not None:
+        k, n = outside.first
+        if f"{matrix}[{k},{n}]=" in message:
+            return Check("refusal", Status.PASS, why=why)
+        reason = f"packing {message}, yet the first value over the range is {matrix}[{k},{n}]"
+        return Check("refusal", Status.FAIL, reason, why=why)
+    return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
+
+
+def packed_past() -> Check:
+    """A packer wrote behind what it packed."""
+    return Check(
+        "packing guard",
+        Status.FAIL,
+        "packing: wrote past the output",
+        why="words behind what is packed are bound with it",
+    )
+
+
+def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -> Check:
+    """A packer took values that its format cannot hold."""
+    assert outside.first is not None
+    k, n = outside.first
+    stored = float(storage.decode(words, *B.shape)[k, n])
+    return Check(
+        "refusal",
+        Status.FAIL,
+        f"not refused: B[{k},{n}]={B[k, n]:.1e} is over the format's {storage.max_finite:g} and "
+        f"was stored as {stored:g}",
+        why="a value the format cannot hold is refused, never clamped",
+    )
+
+
+def exact(found: Region, limit: Limit | None = None) -> Check:
+    """An exact family: how many elements are wrong, and where; `limit` is what a path that scales
+    its results may be off by."""
+    why = limit.why if limit else "these inputs have one right answer, bit for bit"
+    return _none_of("exact", found, "wrong", why)
+
+
+def decide(checks: Sequence[Check]) -> tuple[Status, str]:
+    """The verdict over a case's checks, and every reason that led to it.
+
+    An ERROR decides here: with a reference that is not to be trusted, no FAIL means anything.
+    """
+    errors = [check for check in checks if check.status is Status.ERROR]
+    status = worst(check.status for check in errors or checks)
+    reasons = [check.reason for check in checks if check.status is status and check.reason]
+    return status, "; ".join(dict.fromkeys(reasons))
+
+
+def stored_hint(checks: Sequence[Check], parts: ErrorParts | None) -> str:
+    """What to say of a quantised path that fails the activation check alone: its kernel is right,
+    and what it stores is not near enough for a model."""
+    failing = {check.name for check in checks if check.status is Status.FAIL}
+    if parts is None or not failing or failing - {"max_abs", "mean_rel"}:
+        return ""
+    return (
+        f"the kernel conforms: the error is what the format stores (relative rms "
+        f"{parts.stored_rms:.1e}; the kernel adds {parts.kernel_rms:.1e})"
+    )
+
+
+def case_line(case: CaseResult, *, suffix: bool) -> str:
+    """One line per case: the seed's for measured families, the exact one for exact families.
+
+    suffix: name shape and family at the end; the uniform line of a single-shape run has none.
+    """
+    verdict = str(case.status)
+    if case.reason and case.status is not Status.PASS:
+        verdict += f": {case.reason}"
+    if case.status is Status.FAIL and case.failed < case.runs:
+        verdict += f" (in {case.failed} of {case.runs} runs)"
+    tail = f" · {case.shape} {case.family}" if suffix else ""
+    head = f"[ops] {case.path}"
+    if case.metrics is not None and case.status in (Status.PASS, Status.FAIL):
+        m = case.metrics
+        numbers = (
+            f"mean|ref|={exponential(m.mean_ref)}, max_abs={exponential(m.max_abs)} "
+            f"(limit {exponential(m.max_abs_limit)}), mean_rel={percent(m.mean_rel, 3)} "
+            f"(limit {percent(MEAN_REL_LIMIT, 3)}), max_rel={percent(m.max_rel, 2)}"
+        )
+        return f"{head} gate: {numbers} — {verdict}{tail}"
+    if case.exact is not None and case.status in (Status.PASS, Status.FAIL):
+        wrong, total = case.exact
+        return f"{head} exact: {wrong} of {total} wrong — {verdict}{tail}"
+    share = next((c.measured for c in case.checks if c.name == "conformance"), None)
+    if share is not None and case.status in (Status.PASS, Status.FAIL):
+        return f"{head} conformance: worst |F-S| {percent(share, 1)} of limit — {verdict}{tail}"
+    return f"{head} gate: {verdict}{tail}"

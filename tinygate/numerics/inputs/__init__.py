@@ -1,0 +1,1 @@
+"""Draw the seeded operands of every input family."""

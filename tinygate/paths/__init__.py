@@ -1,0 +1,1 @@
+"""Collect fast paths from the built-in table, manifests and plug-ins; standard library only."""

@@ -1,0 +1,62 @@
+"""Kernel source text: read with care, hashed for a verdict's identity."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+from tinygate.core.errors import ConfigError
+from tinygate.core.fast_path import REFERENCE, FastPath, wgsl_file
+
+_MAX_SOURCE_BYTES = 1 << 20
+
+
+def read_source(file: Path) -> str:
+    """A kernel's text.
+
+    Raises:
+        ConfigError: where the file cannot be read, is over 1 MiB or is not UTF-8.
+    """
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise ConfigError(f"{file} is not a regular file", "name a WGSL file")
+        if status.st_size > _MAX_SOURCE_BYTES:
+            raise ConfigError(f"{file} is over 1 MiB: not a kernel", "name a WGSL file")
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}", "name a readable WGSL file") from error
+    if "\0" in text:  # the engine would take it for the end
+        raise ConfigError(f"{file} holds a NUL character: not a kernel", "name a WGSL file")
+    return text
+
+
+def shown(file: Path) -> str:
+    """What messages call a kernel: a bare name in wgsl/, else the way to it from here."""
+    if file.parent == wgsl_file(""):
+        return file.name
+    try:
+        return str(file.relative_to(Path.cwd()))
+    except (ValueError, OSError):  # elsewhere, or the current folder is gone
+        return str(file)
+
+
+def source_hash(path: FastPath) -> str:
+    """SHA-256 over kernel, packers, entry points with their constants, bindings and uniform, what
+    is declared of the numerics, and the reference's kernel: what a verdict is of. Of a Python path
+    over its plug-in's name and version: more is out of reach."""
+    digest = hashlib.sha256()
+    for file in (*path.files(), REFERENCE.kernel_file()):
+        digest.update(read_source(file).encode())
+        digest.update(b"\0")
+    declared = (path.a, path.b, path.accumulate, path.products, path.output, path.deterministic)
+    digest.update(repr((declared, path.matrix, path.matrix_sizes)).encode())
+    entries = [(e.name, e.rows, e.cols, e.max_m, e.constants) for e in path.entries]
+    digest.update(json.dumps(entries).encode())
+    if path.call:
+        digest.update(f"{path.call} {path.source}".encode())
+    interface = (path.layout, path.dims, path.guard, [e.axes for e in path.entries])
+    digest.update(repr(interface).encode())
+    return digest.hexdigest()

@@ -1,0 +1,106 @@
+"""Read a TOML file that anybody may have written: whatever is wrong with it is a ConfigError."""
+
+from __future__ import annotations
+
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from tinygate.core.errors import ConfigError
+
+MAX_BYTES = 1 << 20
+# tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." is hours.
+_MAX_DOTS = 1000
+
+# TOML's types in words.
+WORDS: dict[type, str] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a number",
+    str: "a string",
+    list: "a list of strings",
+    dict: "a table",
+}
+Table = dict[str, Any]
+
+
+def is_there(file: Path) -> bool:
+    """Whether there is such a file.
+
+    Raises:
+        ConfigError: where it is something that must not be opened.
+    """
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False  # a parent folder that may not be searched is not this user's project
+    except (OSError, ValueError) as error:
+        raise file_error(file, f"cannot be read: {_reason(error)}") from error
+    if not stat.S_ISREG(mode):
+        # Opening a pipe would wait for ever.
+        raise file_error(file, "is not a regular file")
+    return True
+
+
+def read_text(file: Path) -> str:
+    """The file's text.
+
+    Raises:
+        ConfigError: unreadable, over 1 MiB, not UTF-8, or with a line no parser should be given.
+    """
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise file_error(file, f"cannot be read: {_reason(error)}") from error
+    if len(data) > MAX_BYTES:
+        raise file_error(file, "is over 1 MiB, which no configuration needs")
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.count(b".") > _MAX_DOTS:
+            raise file_error(file, f"line {number}: more than {_MAX_DOTS} dots in one line")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise file_error(file, f"line {number}: not UTF-8") from error
+
+
+def parse(file: Path, text: str | None = None) -> Table:
+    """The file as TOML; its text where it was read before.
+
+    Raises:
+        ConfigError: as read_text; or it is not TOML.
+    """
+    try:
+        return tomllib.loads(read_text(file) if text is None else text)
+    except RecursionError as error:
+        raise file_error(file, "not valid TOML: nested too deeply") from error
+    except ValueError as error:  # TOMLDecodeError, and an integer with too many digits
+        place = re.search(r" \(at (line \d+), column \d+\)$", str(error))
+        message = str(error)[: place.start()] if place else str(error)
+        at = f"{place[1]}: " if place else ""
+        raise file_error(file, f"{at}not valid TOML: {shown(message, 120)}") from error
+
+
+def file_error(file: Path, what: str) -> ConfigError:
+    """An error about a file as a whole."""
+    return ConfigError(f"{shown(file)}: {what}", "correct the file, or move it away")
+
+
+def word(value: object) -> str:
+    """The type of a value in TOML's words. Not the value: it may be a megabyte."""
+    words: dict[type, str] = {**WORDS, bool: "a boolean", list: "a list"}
+    return words.get(type(value), "a date or time")
+
+
+def shown(text: object, most: int = 200) -> str:
+    """Text from a file, safe to print and of bearable length."""
+    plain = str(text)
+    short = plain if len(plain) <= most else f"{plain[:most]}…"
+    return short if short.isprintable() else ascii(short)
+
+
+def _reason(error: Exception) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -1,0 +1,278 @@
+"""What every human-readable format says, as plain text: identity, pill rows, problems.
+
+The formats differ in layout and escaping only; the words are chosen here, once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
+from tinygate.core.results import CaseResult, Check, Failure, PathResult, Report, Status
+from tinygate.core.text import clean
+
+NOT_MEASURED = "—"
+PILL_COLUMNS = ("pill", "path", "detected", "gate", "speed-up", "state")
+MAX_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class PillRow:
+    """One row of the pill table, in the order of PILL_COLUMNS."""
+
+    pill: str
+    path: str
+    detected: str
+    gate: str
+    speed_up: str
+    state: str
+    status: Status
+    engine: str = ""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The texts of the row; with its engine, where engines have to be told apart."""
+        engine = (self.engine,) if self.engine else ()
+        return (self.pill, self.path, *engine, self.detected, self.gate, self.speed_up, self.state)
+
+
+def pill_columns(report: Report) -> tuple[str, ...]:
+    """The names of the pill table's columns, as PillRow.cells has them."""
+    if not report.several:
+        return PILL_COLUMNS
+    return (*PILL_COLUMNS[:2], "engine", *PILL_COLUMNS[2:])
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that keeps the exit code from being 0, and how to see it again.
+
+    where            a case id, a path, or "run"
+    path, engine     the path it belongs to; empty for the whole run
+    """
+
+    where: str
+    status: Status
+    reason: str
+    hint: str = ""
+    replay: str = ""
+    path: str = ""
+    engine: str = ""
+    failure: Failure | None = None
+    replay_saved: str = ""
+
+    @property
+    def replays(self) -> tuple[str, ...]:
+        """The commands that run it again, the one from the saved file last."""
+        return tuple(command for command in (self.replay, self.replay_saved) if command)
+
+
+def identity(platform: Platform) -> str:
+    """Engine, version, adapter, kind, driver, backend, subgroup size, and what was switched on for
+    the whole engine, on one line."""
+    adapter, traits = platform.adapter, platform.traits
+    if adapter is None:
+        return f"{clean(platform.engine)} · no adapter"
+    toggles = (f"toggles {', '.join(adapter.toggles)}",) if adapter.toggles else ()
+    parts = (
+        f"{adapter.engine} {adapter.engine_version}",
+        f"{adapter.name or 'unnamed adapter'} ({adapter.kind})",
+        f"driver {adapter.driver or 'unknown'}",
+        adapter.backend or "unknown backend",
+        subgroup(adapter, traits),
+        *toggles,
+    )
+    return " · ".join(clean(part).strip() for part in parts)
+
+
+def subgroup(adapter: AdapterInfo, traits: AdapterTraits | None) -> str:
+    """The measured subgroup size and the advertised range: "subgroup 8 (4 to 128 advertised)"."""
+    low, high = adapter.subgroup_min, adapter.subgroup_max
+    size = traits.subgroup_size if traits else None
+    if low is None or high is None:
+        advertised = ""
+    else:
+        advertised = f"{low} advertised" if low == high else f"{low} to {high} advertised"
+    if size is None:
+        return f"subgroup not measured ({advertised})" if advertised else "no subgroups"
+    return f"subgroup {size} ({advertised})" if advertised else f"subgroup {size}"
+
+
+def percent(budget: float) -> str:
+    """A share of a limit as a user reads it; only a value over its limit reads 100% or more."""
+    if math.isnan(budget):
+        return "not a number"
+    if math.isinf(budget):
+        return "over budget"
+    if 0 < budget < 0.005:
+        return "<1% of budget"
+    if budget >= 10:
+        return f"{budget:.3g} times the budget"
+    return f"{min(round(budget * 100), 99) if budget < 1 else round(budget * 100)}% of budget"
+
+
+def gate(path: PathResult) -> str:
+    """The verdict, its worst margin and where: "PASS, worst margin 12% of budget at 64x128x128
+    uniform"."""
+    budget = path.budget
+    if budget is None or not math.isfinite(budget):
+        return path.status.value
+    # A FAIL for another reason (a NaN, a guard word) beside a good margin would read as a riddle.
+    if path.status is Status.PASS or (path.status is Status.FAIL and budget >= 1):
+        _, _, case = path.deciding.partition("/")
+        # A FAIL's state names its case already.
+        named = case and path.status is Status.PASS
+        at = f" at {clean(case).replace('/', ' ')}" if named else ""
+        return f"{path.status.value}, worst margin {percent(budget)}{at}"
+    return path.status.value
+
+
+def state(path: PathResult) -> str:
+    """active, rejected (why), unavailable (what is missing), or the weaker word and its reason."""
+    if path.active:
+        return "active"
+    why = path.missing or path.reason
+    return clean(f"{path.state} ({why})" if why else path.state)
+
+
+def pill_rows(report: Report) -> list[PillRow]:
+    """The pill table. Speed-up is not measured by this version."""
+    return [
+        PillRow(
+            pill=clean(path.pill),
+            path=clean(path.path),
+            detected="yes" if path.detected else "no",
+            gate=gate(path),
+            speed_up=NOT_MEASURED,
+            state=state(path),
+            status=path.status,
+            engine=clean(path.engine) if report.several else "",
+        )
+        for path in report.paths
+    ]
+
+
+def problems(report: Report) -> list[Problem]:
+    """Everything that failed or could not be verified, in the order it ran."""
+    found = [problem for path in report.paths for problem in _path_problems(path, report)]
+    absent = set(report.required) - {path.path for path in report.paths}
+    found += [
+        Problem(clean(name), Status.ERROR, "required, but did not run", path=name)
+        for name in sorted(absent)
+    ]
+    if report.interrupted:
+        left = sum(map(_left_out, report.cases))
+        reason = f"interrupted: {left} case{'' if left == 1 else 's'} not run"
+        found.append(Problem("run", Status.ERROR, reason))
+    if not found and report.exit_code != 0:
+        # A run of SKIPs only, or of nothing at all: it must not look like a success.
+        found.append(Problem("run", Status.ERROR, "nothing ran, so nothing is verified"))
+    return found
+
+
+def _path_problems(path: PathResult, report: Report) -> list[Problem]:
+    """A path's bad cases, or the path itself where it is bad without one."""
+    bad = [case for case in path.cases if case.status in (Status.FAIL, Status.ERROR)]
+    if bad:
+        return [
+            Problem(
+                where=named(case.id, case.engine, report),
+                status=case.status,
+                reason=clean(case.reason) or "no reason given",
+                hint=clean(case.hint),
+                replay=clean(case.replay),
+                path=path.path,
+                engine=path.engine,
+                failure=case.failure,
+                replay_saved=clean(case.replay_saved),
+            )
+            for case in bad
+            # Cases that an interrupt left out would push the real failures off the list.
+            if not (report.interrupted and _left_out(case))
+        ]
+    why = clean(path.missing or path.reason) or "no reason given"
+    if path.status in (Status.FAIL, Status.ERROR):
+        where = named(path.path, path.engine, report)
+        return [Problem(where, path.status, why, path=path.path, engine=path.engine)]
+    if path.status is Status.SKIP and path.path in report.required:
+        reason = f"required, but skipped: {why}"
+        where = named(path.path, path.engine, report)
+        return [Problem(where, Status.ERROR, reason, path=path.path, engine=path.engine)]
+    return []
+
+
+def named(what: str, engine: str, report: Report) -> str:
+    """A case or path by its name, with its engine where engines have to be told apart."""
+    return clean(f"{what} on {engine}" if report.several else what)
+
+
+def _left_out(case: CaseResult) -> bool:
+    """Whether the case never ran, as opposed to having run into an error."""
+    return case.status is Status.ERROR and case.runs == 0 and case.reason.startswith("not run")
+
+
+def check_words(check: Check) -> tuple[str, str]:
+    """What stands before and after a check's verdict: its name; measured, limit, share, reasons."""
+    parts = []
+    if check.measured is not None:
+        parts.append(f", measured {check.measured:.3e}")
+    if check.limit is not None:
+        parts.append(f", limit {check.limit:.3e}")
+    if check.budget is not None:
+        parts.append(f", {percent(check.budget)}")
+    if check.reason:
+        parts.append(f", {check.reason}")
+    if check.why:
+        parts.append(f" — {check.why}")
+    return clean(check.name), clean("".join(parts))
+
+
+def comparisons(case: CaseResult) -> list[str]:
+    """Predicted beside measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
+    return [
+        "{}: predicted {}, measured {}, ratio {}, limit {}, margin {}".format(*row)
+        for row in comparison_rows(case)
+    ]
+
+
+def error_parts(case: CaseResult) -> list[str]:
+    """A quantised path's errors apart: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
+    if case.parts is None:
+        return []
+    rows = (
+        ("stored error", case.parts.stored_rms, case.parts.stored),
+        ("kernel error", case.parts.kernel_rms, case.parts.kernel),
+    )
+    return [f"{name}: relative rms {rms:.3e}, NMSE {nmse:.3e}" for name, rms, nmse in rows]
+
+
+def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
+    """name, predicted, measured, ratio, limit, margin: a row per predicted number."""
+    return [
+        (
+            one.name,
+            f"{one.predicted:.3e}",
+            f"{one.measured:.3e}",
+            f"{one.ratio:.3g}",
+            f"{one.limit:.3e}",
+            _margin(one.margin),
+        )
+        for one in case.comparisons
+    ]
+
+
+def _margin(margin: float) -> str:
+    """What is left of the limit. Only what is within it has any."""
+    if not math.isfinite(margin) or margin < 0:
+        return "none"
+    return f"{math.floor(100 * margin)}%"
+
+
+def warnings(report: Report) -> list[tuple[str, str]]:
+    """(case id, warning) of every case that has one."""
+    return [
+        (named(case.id, case.engine, report), clean(text))
+        for case in report.cases
+        for text in case.warnings
+    ]

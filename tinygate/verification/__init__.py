@@ -1,0 +1,1 @@
+"""Turn a plan of many cases into one Report. Runs in the host process, without numpy."""
