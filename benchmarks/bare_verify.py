@@ -83,9 +83,9 @@ def main() -> None:
         )
         read(out, np.uint32)
 
-    probe("probe_rounding.wgsl", 128)
+    probe("probe/rounding.wgsl", 128)
     if "subgroup" in adapter.features and "--subgroups" in sys.argv:
-        probe("probe_subgroup.wgsl", 128)
+        probe("probe/subgroup.wgsl", 128)
     for family in ("uniform", "positive", "integer", "identity"):
         rng = np.random.default_rng(12345)
         if family == "integer":
@@ -101,16 +101,16 @@ def main() -> None:
         R = A @ B
         if measured:
             c = buffer(np.zeros(M * N, np.float32))
-            run("matmul_f32.wgsl", "main", 2, [a, b, c], [M, K, N])
+            run("matmul/f32.wgsl", "main", 2, [a, b, c], [M, K, N])
             R = read(c, np.float32).reshape(M, N)
-        run("pack_f16.wgsl", "main", K * N // 128, [a, b, packed, status], [0, K, N])
+        run("pack/f16.wgsl", "main", K * N // 128, [a, b, packed, status], [0, K, N])
         read(packed, np.uint32)
         out = buffer(np.zeros(K * N, np.uint32))
-        run("convert_f16.wgsl", "main", K * N // 64, [a, b, out, status], [0, 1, K * N])
+        run("probe/convert_f16.wgsl", "main", K * N // 64, [a, b, out, status], [0, 1, K * N])
         read(out, np.uint32)
         for _ in range(2):
             c = buffer(np.zeros(M * N, np.float32))
-            run("matmul_f16_storage.wgsl", "main", 2, [a, packed, c], [M, K, N])
+            run("matmul/f16_storage.wgsl", "main", 2, [a, packed, c], [M, K, N])
             F = read(c, np.float32).reshape(M, N)
         if family == "uniform":
             m = float(np.abs(R).mean())

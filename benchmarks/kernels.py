@@ -20,12 +20,13 @@ from pathlib import Path
 import numpy as np
 
 from tinygate.core import adapter
-from tinygate.core.fast_path import BUILTIN, REFERENCE, Entry, FastPath
+from tinygate.core.fast_path import Entry, FastPath
 from tinygate.core.shape import Shape
 from tinygate.gpu import engines
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Binding, Device, Dispatch, Words
 from tinygate.numerics.formats import FORMATS
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 SHAPES = ("256x1024x1024", "1x1024x4096", "8x256x1024", "64x128x128")
 NAIVE = FastPath(

@@ -22,12 +22,13 @@ from pathlib import Path
 import numpy as np
 
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
+from tinygate.numerics.arrays import F32
 from tinygate.numerics.compare import deviation
-from tinygate.numerics.formats import F32
 from tinygate.numerics.inputs.generate import generate
 from tinygate.numerics.tolerance import F16_MIN_NORMAL, conformance_limit
+from tinygate.paths.builtin import REFERENCE
 
 Rounding = Callable[[F32], F32]
 SHAPES = [Shape(32, K, 32) for K in (1, 16, 128, 1024, 4096)]

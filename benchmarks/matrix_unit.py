@@ -20,15 +20,17 @@ from pathlib import Path
 import numpy as np
 
 from tinygate.core import adapter
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
 from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import Runner
-from tinygate.numerics.formats import F32, FORMATS
+from tinygate.numerics.arrays import F32
+from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.matmul64 import magnitude
 from tinygate.numerics.tolerance import U32, Norm
+from tinygate.paths.builtin import BUILTIN
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 FAMILIES = {"uniform": (-0.2, 0.2), "positive": (0.0, 0.4)}

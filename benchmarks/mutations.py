@@ -24,9 +24,10 @@ from pathlib import Path
 
 from tinygate.core.case import Case
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
-from tinygate.core.fast_path import REFERENCE, FastPath, wgsl_file
+from tinygate.core.fast_path import FastPath, wgsl_file
 from tinygate.core.results import Status
 from tinygate.core.shape import SUITES, Shape
+from tinygate.paths.builtin import REFERENCE
 from tinygate.paths.registry import registered
 from tinygate.worker.supervisor import Supervisor
 
@@ -144,7 +145,7 @@ def main() -> int:
     parser.add_argument("--timeout", type=float, default=10.0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    names = options.kernel or ["matmul_f32.wgsl", "matmul_f16_storage.wgsl", "pack_f16.wgsl"]
+    names = options.kernel or ["matmul/f32.wgsl", "matmul/f16_storage.wgsl", "pack/f16.wgsl"]
     tally: Counter[str] = Counter()
     rows = []
     supervisor = Supervisor("native", None, (), options.timeout)

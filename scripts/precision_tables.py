@@ -12,10 +12,11 @@ from faults import Fault
 from precision_stored import Object, Platform, Stored, canonical, failing, number, worst
 
 from tinygate.core.family import DEFAULT_SEED
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.numerics.error_model import Predictor
 from tinygate.numerics.inputs.random import stream, uniform
 from tinygate.numerics.tolerance import Norm, conformance_limit, mean_rel_of_zero_mean
+from tinygate.paths.builtin import BUILTIN
 
 NOT_MEASURED = "Not measured."
 NOT_REGISTERED = "Not registered in this version, so nothing can activate it."

@@ -54,20 +54,20 @@ def test_wheel_holds_kernels_types_and_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
 
-    kernels = {path.name for path in (ROOT / "wgsl").glob("*.wgsl")}
+    kernels = {path.relative_to(ROOT) for path in (ROOT / "wgsl").rglob("*.wgsl")}
     assert kernels
-    assert {f"tinygate/wgsl/{name}" for name in kernels} <= names
+    assert {f"tinygate/{name.as_posix()}" for name in kernels} <= names
     assert "tinygate/py.typed" in names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"tinygate"}
 
 
 def test_the_checkout_is_out_of_reach(installed: Path, tmp_path: Path) -> None:
-    code = "import tinygate.core.fast_path as paths; print(paths.__file__, paths.wgsl_file('x').parent)"
+    code = "from tinygate.core import fast_path as f; print(f.__file__, f.wgsl_file('x').parent)"
     done = run(installed, tmp_path, "-c", code)
 
     assert done.stdout.split() == [
-        str(installed / "tinygate" / "paths.py"),
+        str(installed / "tinygate" / "core" / "fast_path.py"),
         str(installed / "tinygate" / "wgsl"),
     ], done.stderr
 

@@ -20,7 +20,7 @@ folder=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 cd "$folder/../.."
 python=${PYTHON:-python3}
 engines=$(printf -- '--engine %s ' ${ENGINES:-native dawn})
-every=$("$python" -c 'from tinygate.core.fast_path import BUILTIN; print(*(f"--path {p.name}" for p in BUILTIN))')
+every=$("$python" -c 'from tinygate.paths.builtin import BUILTIN; print(*(f"--path {p.name}" for p in BUILTIN))')
 for suite in "$@"; do
     file=$folder/$name-$suite.json
     case $suite in ragged) what="--suite smoke --suite ragged $every" ;; *) what="--suite $suite" ;; esac

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tinygate.cli.paths import render_text
-from tinygate.core import fast_path
+from tinygate.paths import builtin
 
 PATHS = (
-    fast_path.BUILTIN[0],
+    builtin.BUILTIN[0],
     replace(
-        fast_path.BUILTIN[0], name="mine", source="a long name of a folder/mine.toml", opt_in=True
+        builtin.BUILTIN[0], name="mine", source="a long name of a folder/mine.toml", opt_in=True
     ),
 )
 

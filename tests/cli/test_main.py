@@ -17,6 +17,7 @@ import pytest
 from tinygate.cli import provenance
 from tinygate.cli.main import run
 from tinygate.core import fast_path
+from tinygate.paths import builtin
 
 NO_DRIVERS = dict.fromkeys(
     ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"), os.devnull
@@ -64,9 +65,9 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) groups: vec3u)
 """
     )
     wrong = replace(
-        fast_path.REFERENCE, name="scaled", pill="scaled", kernel=str(kernel), entries=(entry,)
+        builtin.REFERENCE, name="scaled", pill="scaled", kernel=str(kernel), entries=(entry,)
     )
-    monkeypatch.setattr(fast_path, "BUILTIN", (*fast_path.BUILTIN, wrong))
+    monkeypatch.setattr(fast_path, "BUILTIN", (*builtin.BUILTIN, wrong))
     return wrong.name
 
 
@@ -234,7 +235,7 @@ def test_nothing_left_to_run_is_exit_3(capsys: pytest.CaptureFixture[str]) -> No
 def test_skips_only_is_exit_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    choosy = replace(fast_path.BUILTIN[0], multiple_of=(1, 1, 64))
+    choosy = replace(builtin.BUILTIN[0], multiple_of=(1, 1, 64))
     monkeypatch.setattr(fast_path, "BUILTIN", (choosy,))
     assert run(["verify", "--shape", "4x4x65"]) == 3
     assert "N=65 is not a multiple of 64" in capsys.readouterr().out
@@ -244,8 +245,8 @@ def test_skips_only_is_exit_3(
 def test_a_required_path_that_skips_is_exit_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    choosy = replace(fast_path.BUILTIN[0], name="choosy", multiple_of=(1, 1, 64))
-    monkeypatch.setattr(fast_path, "BUILTIN", (*fast_path.BUILTIN, choosy))
+    choosy = replace(builtin.BUILTIN[0], name="choosy", multiple_of=(1, 1, 64))
+    monkeypatch.setattr(fast_path, "BUILTIN", (*builtin.BUILTIN, choosy))
     assert run(["verify", "--shape", "4x4x65"]) == 0
     assert run(["verify", "--shape", "4x4x65", "--require", "choosy"]) == 3
     assert "choosy" in capsys.readouterr().out

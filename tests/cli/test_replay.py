@@ -25,6 +25,7 @@ from tinygate.gate import failure
 from tinygate.gate.observations import Sample
 from tinygate.gpu.engines.base import Device
 from tinygate.numerics.tolerance import conformance_limit
+from tinygate.paths import builtin
 
 FAULTS = Path(__file__).parents[1] / "faults"
 SHAPE = "17x33x65"
@@ -33,7 +34,7 @@ SHAPE = "17x33x65"
 def register(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
     """A path "wrong" that runs a kernel of tests/faults; it is the only one there is."""
     wrong = replace(
-        fast_path.REFERENCE,
+        builtin.REFERENCE,
         name="wrong",
         kernel=str(FAULTS / kernel),
         entries=(fast_path.Entry("main", 8, 8),),
@@ -61,7 +62,7 @@ def saved(
 def case_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A saved case like that, made without an adapter."""
     shape = Shape.parse(SHAPE)
-    case = Case(replace(fast_path.REFERENCE, name="wrong"), shape, "uniform", 12345)
+    case = Case(replace(builtin.REFERENCE, name="wrong"), shape, "uniform", 12345)
     rng = np.random.default_rng(1)
     A = rng.random((shape.M, shape.K), np.float32)
     B = rng.random((shape.K, shape.N), np.float32)
@@ -142,7 +143,7 @@ def test_replay_takes_the_engine_that_was_saved_where_it_is_here(case_file: Path
 def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_path: Path) -> None:
     saved = load(case_file)
     A, B, F = (saved.arrays[name] for name in "ABF")
-    path = replace(fast_path.REFERENCE, name="wrong")
+    path = replace(builtin.REFERENCE, name="wrong")
     limit = conformance_limit(path, saved.shape.K, "G")
     sample = Sample(A, B, A, B, F, F, wrong=True, limit=limit)
     for name in ("native", "dawn"):
@@ -166,7 +167,7 @@ def test_a_file_that_does_not_say_its_adapter_is_fine_and_one_that_lies_is_not(
 def test_replay_of_what_was_mended_passes(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(fast_path, "BUILTIN", (replace(fast_path.REFERENCE, name="wrong"),))
+    monkeypatch.setattr(fast_path, "BUILTIN", (replace(builtin.REFERENCE, name="wrong"),))
     assert run(["replay", str(saved)]) == 0
     assert "outputs not compared: it passes now" in capsys.readouterr().out
 
@@ -174,7 +175,7 @@ def test_replay_of_what_was_mended_passes(
 def test_replay_of_what_cannot_run_is_exit_3(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lacking = replace(fast_path.BUILTIN[0], engines=("browser",))
+    lacking = replace(builtin.BUILTIN[0], engines=("browser",))
     monkeypatch.setattr(fast_path, "BUILTIN", (lacking,))
     assert run(["replay", str(saved)]) == 3
     assert "nothing to compare" in capsys.readouterr().out

@@ -27,7 +27,7 @@ from tinygate.core.errors import (
     UnknownNameError,
 )
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
-from tinygate.core.fast_path import BUILTIN, REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult, Status
 from tinygate.core.shape import Shape
 from tinygate.core.vocabulary import FEATURES
@@ -39,6 +39,7 @@ from tinygate.gpu.engines.base import Device, Dispatch
 from tinygate.gpu.kernel import grid
 from tinygate.numerics import checks, compare
 from tinygate.numerics.inputs.random import Weights
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.registry import registered, select
 from tinygate.paths.validate import validate
 from tinygate.verification import run as verify

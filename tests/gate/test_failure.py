@@ -23,10 +23,11 @@ from tinygate.numerics import compare
 from tinygate.numerics.checks import MEAN_REL_LIMIT
 from tinygate.numerics.compare import Packing, Region
 from tinygate.numerics.tolerance import conformance_limit
+from tinygate.paths import builtin
 
 M, K, N = 5, 7, 6
 SHAPE = Shape(M, K, N)
-PATH = replace(fast_path.REFERENCE, name="wrong")
+PATH = replace(builtin.REFERENCE, name="wrong")
 LIMIT = conformance_limit(PATH, K, "G")
 RNG = np.random.default_rng(7)
 A = RNG.integers(-3, 4, (M, K)).astype(np.float32)

@@ -10,12 +10,13 @@ from test_cases import Limited, Run
 from tinygate.core.adapter import AdapterTraits
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import Status
 from tinygate.core.shape import Shape
 from tinygate.gate.products import Harness
 from tinygate.gpu.dispatch import Runner
 from tinygate.numerics.formats import A_FORMATS, FORMATS
+from tinygate.paths.builtin import BUILTIN
 from tinygate.paths.registry import registered, select
 
 PATHS = {path.name: path for path in BUILTIN}

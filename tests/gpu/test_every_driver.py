@@ -15,7 +15,7 @@ from typing import Any
 import drivers
 import pytest
 
-from tinygate.core.fast_path import BUILTIN
+from tinygate.paths.builtin import BUILTIN
 
 BOTH = ("--engine", "native", "--engine", "dawn")
 PATHS = [path.name for path in BUILTIN if not path.opt_in]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tinygate.core.adapter import AdapterInfo, Limits
 from tinygate.core.errors import CannotVerifyError, ConfigError, LimitError
-from tinygate.core.fast_path import BUILTIN, REFERENCE, Entry, FastPath
+from tinygate.core.fast_path import Entry, FastPath
 from tinygate.core.shape import Shape
 from tinygate.gpu.kernel import (
     check_fits,
@@ -22,6 +22,7 @@ from tinygate.gpu.kernel import (
     pack_kernel,
     with_lines,
 )
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.source import read_source, source_hash
 
 LIMITS = Limits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
@@ -90,7 +91,7 @@ def test_a_packed_b_counts_as_packed(N: int, words: int) -> None:
 def test_a_kernel_has_the_entry_and_the_constants_of_its_shape() -> None:
     kernel = matmul_kernel(PATH, Shape(3, 64, 32))
     assert kernel.code == PATH.kernel_file().read_text(encoding="utf-8")
-    assert (kernel.entry, kernel.label) == ("matvec", "matmul_f16_storage.wgsl")
+    assert (kernel.entry, kernel.label) == ("matvec", "matmul/f16_storage.wgsl")
     assert kernel.constants == {"ROWS": 3.0}
     assert kernel.layout == ("read", "read", "read_write", "uniform")
     assert matmul_kernel(PATH, Shape(9, 64, 32)).entry == "main"
@@ -133,7 +134,7 @@ FEW, MAIN = Entry("few", 8, 32, 8, (("ROWS", "M"),)), Entry("main", 64, 64, None
         {"deterministic": False},
         {"matrix_sizes": (8, 8, 8)},
         {"a": "int8-packed"},
-        {"pack_a": "pack_int8_rows.wgsl"},
+        {"pack_a": "pack/int8_rows.wgsl"},
     ],
 )
 def test_a_hash_changes_with_what_is_compiled(path: FastPath, change: dict[str, Any]) -> None:

@@ -12,13 +12,14 @@ import pytest
 from tinygate.core.adapter import AdapterTraits
 from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import BUILTIN, REFERENCE, Entry, FastPath
+from tinygate.core.fast_path import Entry, FastPath
 from tinygate.core.results import CaseResult, Status
 from tinygate.core.shape import SUITES, Shape
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.numerics import diagnosis
 from tinygate.numerics.tolerance import conformance_limit
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 STORAGE = BUILTIN[0]
 SMALL = Shape(8, 256, 24)

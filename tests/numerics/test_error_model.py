@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygate.core.fast_path import BUILTIN, REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import Prediction
 from tinygate.core.shape import Shape
 from tinygate.numerics import compare, error_model, tolerance
 from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.inputs.generate import generate
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 F16_STORAGE = next(path for path in BUILTIN if path.name == "f16-storage")
 HALF_PRODUCTS = replace(F16_STORAGE, products="f16")

@@ -7,10 +7,11 @@ import pytest
 from test_cases import Run
 
 from tinygate.core.adapter import AdapterTraits
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import ErrorParts
 from tinygate.gate.products import Harness
 from tinygate.numerics.error_parts import energies, parts
+from tinygate.paths.builtin import BUILTIN
 
 PATHS = [path for path in BUILTIN if path.quantised]
 

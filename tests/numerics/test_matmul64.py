@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tinygate.numerics import matmul64
-from tinygate.numerics.formats import Values
+from tinygate.numerics.arrays import Values
 from tinygate.numerics.matmul64 import largest_product, magnitude, product
 
 SIZES = st.integers(1, 23)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import BUILTIN, REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.numerics.tolerance import (
     F16_MAX,
     F16_MIN_NORMAL,
@@ -22,6 +22,7 @@ from tinygate.numerics.tolerance import (
     exact_limit,
     reference_limit,
 )
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 STORED = BUILTIN[0]
 ROUNDED = replace(STORED, products="f16")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from tinygate.core.fast_path import BUILTIN, REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.ops.fallback import chain
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 STORAGE = BUILTIN[0]
 MIDDLE = replace(STORAGE, name="middle", fallback=STORAGE.name)

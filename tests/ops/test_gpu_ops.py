@@ -17,13 +17,14 @@ import numpy as np
 import pytest
 
 from tinygate.core.errors import DeviceError, PackingRefusedError, ShapeError, TinygateError
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult, Report, Status
 from tinygate.core.shape import Shape
 from tinygate.gpu.engines.base import Device
-from tinygate.numerics.formats import F32
+from tinygate.numerics.arrays import F32
 from tinygate.ops.background import gate_shapes, neighbour
 from tinygate.ops.gpu_ops import GATE_SHAPE, GpuOps
+from tinygate.paths.builtin import BUILTIN
 from tinygate.verification import run as verify
 from tinygate.verification.plan import Plan
 

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from tinygate.core.errors import UnknownNameError
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import Report, Status
 from tinygate.core.shape import Shape
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
-from tinygate.numerics.formats import F32
+from tinygate.numerics.arrays import F32
 from tinygate.ops.gpu_ops import GATE_SHAPE, GpuOps
+from tinygate.paths.builtin import BUILTIN
 from tinygate.verification import run as verify
 from tinygate.verification.plan import Plan
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tinygate.core.adapter import AdapterInfo, Limits, MatrixConfiguration
 from tinygate.core.errors import ConfigError, UnknownNameError
-from tinygate.core.fast_path import BUILTIN, REFERENCE, Entry, FastPath
+from tinygate.core.fast_path import Entry, FastPath
 from tinygate.core.shape import Shape
 from tinygate.core.vocabulary import A_PACKERS, FEATURES, MOST_K_I32, PACKERS
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.registry import registered, select
 from tinygate.paths.validate import validate
 
@@ -121,9 +122,9 @@ def test_an_i32_sum_that_might_run_over_is_no_shape_for_it() -> None:
     )
     assert PATH.misfit(Shape(1, MOST_K_I32 + 1, 1)) is None
     assert [file.name for file in path.files()] == [
-        "matmul_f16_storage.wgsl",
-        "pack_int8_columns.wgsl",
-        "pack_int8_rows.wgsl",
+        "matmul/f16_storage.wgsl",
+        "pack/int8_columns.wgsl",
+        "pack/int8_rows.wgsl",
     ]
 
 

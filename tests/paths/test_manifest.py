@@ -80,7 +80,7 @@ def test_the_keys_of_the_example() -> None:
     path = manifest.load(EXAMPLE / "my_path.toml")
     assert (path.name, path.pill) == ("my-path", "my path")
     assert Path(path.kernel) == EXAMPLE / "my_path.wgsl"
-    assert path.pack == "pack_f16.wgsl"
+    assert path.pack == "pack/f16.wgsl"
     assert path.layout == Layout(0, 1, 2, 6, unused=(3, 4), access="read_write")
     assert path.dims == ("M", "K", "N", 0, 1.0, 0.0, 0.0, 0.0)
     (entry,) = path.entries
@@ -103,7 +103,7 @@ def test_defaults(tmp_path: Path) -> None:
 def test_tinygates_own_packers_of_quantised_operands(tmp_path: Path) -> None:
     text = swapped(MINIMAL, ('a = "f32"', 'a = "int8-packed"'), ('b = "f32"', 'b = "q4-block32"'))
     path = manifest.load(written(tmp_path, text))
-    assert (path.pack_a, path.pack) == ("pack_int8_rows.wgsl", "pack_q4_block32.wgsl")
+    assert (path.pack_a, path.pack) == ("pack/int8_rows.wgsl", "pack/q4_block32.wgsl")
     (tmp_path / "pack.wgsl").write_text("p")
     text = text.replace("[dispatch]", 'pack_a = "pack.wgsl"\n[dispatch]')
     assert manifest.load(written(tmp_path, text)).pack_a == str(tmp_path / "pack.wgsl")
@@ -471,7 +471,7 @@ def test_constants_shape_and_subgroup_size(gate: Gate) -> None:
 
 
 def test_a_packer_of_ones_own(gate: Gate) -> None:
-    packer = Path(manifest.__file__).parent.parent / "wgsl" / "pack_f16.wgsl"
+    packer = Path(manifest.__file__).parent.parent / "wgsl" / "pack/f16.wgsl"
     source = packer.read_text(encoding="utf-8")
     line = 'pack = "pack.wgsl"\nb = "f16-packed"'
     text = swapped(MANIFEST, ('b = "f16-packed"', line), ("my_path.wgsl", "own.wgsl"))

@@ -126,7 +126,8 @@ BROKEN = {
     "numerics": (python_path(RIGHT, accumulate="'f64'"), "accumulate is 'f64'"),
     "no function": (python_path("run = 7"), "TypeError: path 'mine': run and stored are functions"),
     "no kernel": (
-        "from tinygate.core.fast_path import FastPath\noffer = FastPath('one', 'one', '/gone.wgsl', 'why')",
+        "from tinygate.core.fast_path import FastPath\n"
+        "offer = FastPath('one', 'one', '/gone.wgsl', 'why')",
         "ConfigError: path 'one': kernel is '/gone.wgsl', expected a file that exists",
     ),
 }

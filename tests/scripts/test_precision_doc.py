@@ -19,7 +19,7 @@ import precision_doc  # noqa: E402
 import precision_stored as stored  # noqa: E402
 import precision_tables as tables  # noqa: E402
 
-from tinygate.core.fast_path import BUILTIN  # noqa: E402
+from tinygate.paths.builtin import BUILTIN  # noqa: E402
 
 Object = dict[str, Any]
 

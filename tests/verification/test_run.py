@@ -14,10 +14,11 @@ from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
 from tinygate.core.case import Case
 from tinygate.core.errors import CannotVerifyError, NoAdapterError
 from tinygate.core.family import parse_families
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, PathResult, Report, Status
 from tinygate.core.shape import Shape
+from tinygate.paths.builtin import BUILTIN
 from tinygate.verification.plan import Plan
 from tinygate.verification.run import blank, run
 from tinygate.worker.protocol import Opened

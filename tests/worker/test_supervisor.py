@@ -18,10 +18,11 @@ import pytest
 from tinygate.core.case import Case
 from tinygate.core.errors import DeviceError, ShaderError
 from tinygate.core.family import DEFAULT_SEED
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult, PathResult, Status
 from tinygate.core.shape import Shape
 from tinygate.gpu.engines.base import Device
+from tinygate.paths.builtin import BUILTIN
 from tinygate.verification import run as verify
 from tinygate.verification.plan import Plan
 from tinygate.verification.run import Silent

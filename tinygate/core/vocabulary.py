@@ -17,11 +17,11 @@ PRODUCTS = (*PRECISIONS, "matrix")
 ACCUMULATORS = ("f32", "f16", "i32")
 # tinygate's own packers of B and of A, for formats that need one.
 PACKERS = {
-    "f16-packed": "pack_f16.wgsl",
-    "int8-packed": "pack_int8_columns.wgsl",
-    "q4-block32": "pack_q4_block32.wgsl",
+    "f16-packed": "pack/f16.wgsl",
+    "int8-packed": "pack/int8_columns.wgsl",
+    "q4-block32": "pack/q4_block32.wgsl",
 }
-A_PACKERS = {"int8-packed": "pack_int8_rows.wgsl"}
+A_PACKERS = {"int8-packed": "pack/int8_rows.wgsl"}
 ENGINES = ("native", "dawn", "browser")
 
 Format = Literal["f32", "f16-packed", "int8-packed", "q4-block32"]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
 from tinygate.core.shape import Shape
-from tinygate.numerics.formats import F32
+from tinygate.numerics.arrays import F32
 from tinygate.numerics.inputs.random import Weights
 
 # Small products share an arena up to this many bytes; a larger one has its own.

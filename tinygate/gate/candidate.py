@@ -9,10 +9,10 @@ import numpy as np
 
 from tinygate.core.case import Case
 from tinygate.core.errors import CannotVerifyError, TinygateError
-from tinygate.gate.products import Harness, Stored, as_words
-from tinygate.gpu.engines.base import Words
+from tinygate.gate.products import Harness, Stored
 from tinygate.gpu.guarded_buffer import Arena
-from tinygate.numerics.formats import F32, FORMATS
+from tinygate.numerics.arrays import F32, Words, as_words
+from tinygate.numerics.formats import FORMATS
 from tinygate.paths.plugins import PythonPath, load_call
 from tinygate.paths.toml_file import shown
 

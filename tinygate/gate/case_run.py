@@ -21,12 +21,11 @@ from tinygate.gate.memory import check_memory
 from tinygate.gate.observations import Facts, Products, differing, of_run
 from tinygate.gate.operands import Held, Storing
 from tinygate.gate.products import Harness
-from tinygate.gpu.engines.base import Words
 from tinygate.gpu.kernel import check_fits
 from tinygate.numerics import checks as gate
 from tinygate.numerics import compare, error_model, error_parts
+from tinygate.numerics.arrays import F32, Words
 from tinygate.numerics.compare import Deviation
-from tinygate.numerics.formats import F32
 from tinygate.numerics.inputs.generate import generate, pooled_products
 from tinygate.numerics.inputs.random import Weights
 from tinygate.numerics.tolerance import Limit, conformance_limit, exact_limit, reference_limit

@@ -18,9 +18,9 @@ from tinygate.core.results import CaseResult, Failure, Status
 from tinygate.gate.observations import Facts, Sample, unequal
 from tinygate.gpu.engines import DEFAULT_ENGINE
 from tinygate.numerics import compare
+from tinygate.numerics.arrays import F32
 from tinygate.numerics.checks import MEAN_REL_LIMIT
 from tinygate.numerics.compare import Packing, Region
-from tinygate.numerics.formats import F32
 from tinygate.numerics.matmul64 import blocks, product
 from tinygate.paths.toml_file import shown
 

@@ -11,12 +11,10 @@ from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
 from tinygate.core.shape import Shape
 from tinygate.gate.products import marker
-from tinygate.gpu.engines.base import Words
 from tinygate.gpu.guarded_buffer import Arena
 from tinygate.numerics import compare, diagnosis, error_parts
+from tinygate.numerics.arrays import F32, F64, Values, Words
 from tinygate.numerics.compare import Deviation, Region
-from tinygate.numerics.formats import F32, Values
-from tinygate.numerics.matmul64 import F64
 from tinygate.numerics.tolerance import Limit, exact_limit
 
 

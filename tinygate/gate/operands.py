@@ -12,11 +12,11 @@ from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
 from tinygate.core.results import Check, Status
 from tinygate.gate.candidate import Candidate
-from tinygate.gate.products import Halves, Harness, Stored, as_words
-from tinygate.gpu.engines.base import Words
+from tinygate.gate.products import Halves, Harness, Stored
 from tinygate.gpu.guarded_buffer import Arena
 from tinygate.numerics import checks, compare
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS, Own, StorageFormat, Values
+from tinygate.numerics.arrays import F32, DeviceF16, Values, Words, as_words
+from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Storing:
             if self.packing is None or (found.wrong and not self.packing.wrong):
                 self.packing = found
 
-    def _conversions(self, storage: StorageFormat, originals: Sequence[F32]) -> list[Own]:
+    def _conversions(self, storage: StorageFormat, originals: Sequence[F32]) -> list[DeviceF16]:
         """For each original, the adapter's own f16 of a range of its rows. Many small products are
         converted in one dispatch, a large one block by block."""
         convert = self._harness.own_conversion

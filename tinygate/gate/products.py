@@ -11,13 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.core.fast_path import REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
-from tinygate.gpu.engines.base import Binding, Device, Dispatch, Words
+from tinygate.gpu.engines.base import Binding, Device, Dispatch
 from tinygate.gpu.guarded_buffer import Arena
 from tinygate.gpu.kernel import check_fits
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS
+from tinygate.numerics.arrays import F32, Words, as_words
+from tinygate.numerics.formats import A_FORMATS, FORMATS
+from tinygate.paths.builtin import REFERENCE
 
 # Behind A and B: NaN as one f32 and as two f16.
 NAN_WORD = 0xFFFFFFFF
@@ -55,11 +57,6 @@ def _strayed(arena: Arena, words: Words) -> bool:
     """Whether anything behind the payloads is no longer what it was."""
     behind = words[:, arena.payload : arena.payload + arena.tail]
     return bool((behind != arena.behind).any())
-
-
-def as_words(x: F32) -> Words:
-    """The bits of a float32 array, flat, without a copy."""
-    return x.reshape(-1).view(np.uint32)
 
 
 class Harness:

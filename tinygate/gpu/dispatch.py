@@ -10,6 +10,7 @@ from tinygate.core.errors import PackingRefusedError
 from tinygate.core.fast_path import FastPath, wgsl_file
 from tinygate.core.kernel_abi import Field, size_of
 from tinygate.core.shape import Shape
+from tinygate.core.storage import A_SIZES, B_SIZES
 from tinygate.gpu.engines.base import (
     Access,
     Binding,
@@ -27,9 +28,9 @@ from tinygate.gpu.kernel import (
     matmul_kernel,
     pack_kernel,
 )
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS
+from tinygate.numerics.arrays import F32
 
-CONVERTER = "convert_f16.wgsl"
+CONVERTER = "probe/convert_f16.wgsl"
 # As much as any small struct a kernel may declare there.
 _SCRATCH_BYTES = 1024
 _CONVERTED = 64  # values per workgroup of the converter
@@ -95,7 +96,7 @@ class Runner:
         file = path.pack_file()
         assert file is not None, "only packed paths are packed"
         operands = (self._nothing(0, "read"), b, packed)
-        groups = FORMATS[path.b].groups(K, N)
+        groups = B_SIZES[path.b].groups(K, N)
         return self._packer(pack_kernel(file), groups, (0, K, N), operands, status, square=square)
 
     def pack_a(
@@ -113,7 +114,7 @@ class Runner:
         file = path.pack_a_file()
         assert file is not None, "only packed activations are packed"
         operands = (a, self._nothing(0, "read"), packed)
-        groups = A_FORMATS[path.a].groups(M, K)
+        groups = A_SIZES[path.a].groups(M, K)
         return self._packer(pack_kernel(file), groups, (M, K, 0), operands, status, square=square)
 
     def convert(self, count: int, b: Binding, out: Binding, status: Binding) -> Dispatch:

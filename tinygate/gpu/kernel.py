@@ -12,8 +12,8 @@ from tinygate.core.errors import CannotVerifyError, LimitError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import SUBGROUP_SIZE, Entry, Layout
 from tinygate.core.shape import Shape
+from tinygate.core.storage import A_SIZES, B_SIZES
 from tinygate.gpu.engines.base import Access, Kernel
-from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.paths.source import read_source, shown
 
 # wgsl/README.md: a, b, c, dims; a packer has its status after them.
@@ -157,8 +157,8 @@ def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
     B counts in the path's own format: the reference's f32 B goes in panels where it must.
     """
     words = {
-        "A": max(shape.M * shape.K, A_FORMATS[path.a].words(shape.M, shape.K)),
-        "B": FORMATS[path.b].words(shape.K, shape.N),
+        "A": max(shape.M * shape.K, A_SIZES[path.a].words(shape.M, shape.K)),
+        "B": B_SIZES[path.b].words(shape.K, shape.N),
         "C": shape.M * shape.N,
     }
     for name, size in words.items():

@@ -27,7 +27,7 @@ def probe(runner: Runner) -> AdapterTraits:
     )
     words = values.view(np.uint32).copy()
     words[5] = 0x0010  # an f16 subnormal, 2^-20
-    out = _run(runner, "probe_rounding.wgsl", words, 5)
+    out = _run(runner, "probe/rounding.wgsl", words, 5)
     sums = out[:2].view(np.float32).astype(np.float64)
     halves = out[2:4].view("<f2")[::2].astype(np.float64)
     return AdapterTraits(
@@ -42,7 +42,7 @@ def probe(runner: Runner) -> AdapterTraits:
 def _subgroup_size(runner: Runner) -> int | None:
     """Lanes that add up together; None where the engine can't compile the question."""
     try:
-        out = _run(runner, "probe_subgroup.wgsl", np.zeros(1, np.uint32), 128)
+        out = _run(runner, "probe/subgroup.wgsl", np.zeros(1, np.uint32), 128)
     except ShaderError:
         return None
     return int(out.max())

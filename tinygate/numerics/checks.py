@@ -15,9 +15,9 @@ from tinygate.numerics.tolerance import F16_MIN_NORMAL, Limit
 from tinygate.report.gate_line import exponential, percent
 
 if TYPE_CHECKING:  # compare brings numpy, which the command line does without
-    from tinygate.gpu.engines.base import Words
+    from tinygate.numerics.arrays import F32, Words
     from tinygate.numerics.compare import Deviation, Packing, Region
-    from tinygate.numerics.formats import F32, StorageFormat
+    from tinygate.numerics.formats import StorageFormat
 
 MEAN_REL_LIMIT = 0.005
 _MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"

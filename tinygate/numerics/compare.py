@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.core.metrics import Metrics
-from tinygate.gpu.engines.base import Words
-from tinygate.numerics.formats import F32, Own, StorageFormat, Values
+from tinygate.numerics.arrays import F32, DeviceF16, Values, Words
+from tinygate.numerics.formats import StorageFormat
 from tinygate.numerics.matmul64 import blocks, magnitude, product
 from tinygate.numerics.tolerance import Limit
 
@@ -285,7 +285,7 @@ class Packing:
 
 
 def packing(
-    storage: StorageFormat, words: Words, original: F32, own: Own, matrix: str = "B"
+    storage: StorageFormat, words: Words, original: F32, own: DeviceF16, matrix: str = "B"
 ) -> Packing:
     """Check stored words against their originals, as the format asks; bits of no element must be 0.
 

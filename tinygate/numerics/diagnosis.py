@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tinygate.numerics.arrays import F32, Values
 from tinygate.numerics.compare import deviation, nonfinite
-from tinygate.numerics.formats import F32, Values
 from tinygate.numerics.matmul64 import blocks, product
 from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Limit
 

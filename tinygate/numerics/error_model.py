@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import NMSE_WARNING, Prediction
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS, StorageFormat, Values
-from tinygate.numerics.matmul64 import F64, Map, blocks, product
+from tinygate.numerics.arrays import F32, F64, Values
+from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
+from tinygate.numerics.matmul64 import Map, blocks, product
 from tinygate.numerics.tolerance import accumulated_nmse
 
 FEWEST_FOR_WARNING = 256

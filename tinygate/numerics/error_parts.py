@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from tinygate.core.metrics import ErrorParts
-from tinygate.numerics.formats import F32, Values
-from tinygate.numerics.matmul64 import F64, blocks, product
+from tinygate.numerics.arrays import F32, F64, Values
+from tinygate.numerics.matmul64 import blocks, product
 
 
 def energies(C: F32, A: F32, B: F32, held_a: Values, held_b: Values) -> F64:

@@ -6,25 +6,20 @@ decodes what a packer wrote instead of trusting the packer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.gpu.engines.base import Words
+from tinygate.core.storage import ElementwiseSize, StorageSize
+from tinygate.numerics.arrays import F32, DeviceF16, Values, Words
 from tinygate.numerics.quantized import ALL, Q4, Int8, parts
 from tinygate.numerics.tolerance import F16_MAX
 
-F32 = NDArray[np.float32]
-# A matrix as stored: float32, float16 that is widened where it is used, or what only float64 holds.
-Values = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.float64]
-# Some rows of a matrix -> what the adapter's own pack2x16float makes of them.
-Own = Callable[[slice], NDArray[np.float16]]
 
-
-class StorageFormat(Protocol):
+class StorageFormat(StorageSize, Protocol):
     """One way to hold a matrix [rows, cols] in u32 words."""
 
     @property
@@ -57,14 +52,6 @@ class StorageFormat(Protocol):
         """What its packing check asks, in words."""
         ...
 
-    def words(self, rows: int, cols: int) -> int:
-        """Words of the whole matrix."""
-        ...
-
-    def groups(self, rows: int, cols: int) -> int:
-        """Workgroups of its packer."""
-        ...
-
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
         """The whole matrix's words -> the values of [rows, cols], or of a range of its rows."""
         ...
@@ -73,7 +60,9 @@ class StorageFormat(Protocol):
         """The bits that belong to no element; a right packer leaves them 0."""
         ...
 
-    def wrong(self, words: Words, original: F32, own: Own) -> Iterator[tuple[int, NDArray[Any]]]:
+    def wrong(
+        self, words: Words, original: F32, own: DeviceF16
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         ...
 
@@ -82,15 +71,11 @@ class StorageFormat(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Elementwise:
-    """f32 or f16, each value by itself, in rows that begin with a word.
-
-    columns_per_word   columns that share a word
-    """
+@dataclass(frozen=True, kw_only=True)
+class Elementwise(ElementwiseSize):
+    """f32 or f16, each value by itself, in rows that begin with a word."""
 
     name: str
-    columns_per_word: int
     max_finite: float
     whole: int
     quantised: bool = False
@@ -100,18 +85,6 @@ class Elementwise:
     def packed(self) -> bool:
         """Whether a packer writes it."""
         return self.columns_per_word > 1
-
-    def stride(self, cols: int) -> int:
-        """Words per row."""
-        return -(-cols // self.columns_per_word)
-
-    def words(self, rows: int, cols: int) -> int:
-        """Words of the whole matrix."""
-        return rows * self.stride(cols)
-
-    def groups(self, rows: int, cols: int) -> int:
-        """Workgroups of its packer: 64 words each."""
-        return -(-self.words(rows, cols) // 64)
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
         """The values of [rows, cols], or of some of its rows, without a copy."""
@@ -127,7 +100,7 @@ class Elementwise:
         return words.reshape(rows, self.stride(cols))[:, -1] >> np.uint32(16)
 
     def wrong(
-        self, words: Words, original: F32, own: Own
+        self, words: Words, original: F32, own: DeviceF16
     ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         """Which values are neither neighbour of their original, or farther from it than the
         adapter's own conversion; some rows at a time: (first row, mask)."""
@@ -161,8 +134,10 @@ class Elementwise:
         return gap * gap / 12
 
 
-PLAIN = Elementwise("f32", 1, float(np.finfo(np.float32).max), 2**24)
-HALVES = Elementwise("f16-packed", 2, F16_MAX, 2**11)
+PLAIN = Elementwise(
+    columns_per_word=1, name="f32", max_finite=float(np.finfo(np.float32).max), whole=2**24
+)
+HALVES = Elementwise(columns_per_word=2, name="f16-packed", max_finite=F16_MAX, whole=2**11)
 
 # Of B[K,N], and of A[M,K].
 FORMATS: dict[str, StorageFormat] = {

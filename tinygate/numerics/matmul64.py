@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.numerics.formats import Values
+from tinygate.numerics.arrays import F64, Values
 
-F64 = NDArray[np.float64]
 Block = tuple[slice, slice]
 
 # A block of C holds at most SIDE x SIDE elements and K is taken DEPTH at a time, so that a block

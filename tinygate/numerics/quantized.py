@@ -6,21 +6,17 @@ of 24 bits times a code of 8 is exact: S must not have a rounding that the kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.gpu.engines.base import Words
-
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from tinygate.core.storage import Q4_BLOCK, Int8Size, Q4Size
+from tinygate.numerics.arrays import F32, F64, DeviceF16, Mask, Words
 
 ALL = slice(None)
-BLOCK = 32  # weights of a q4 block; what is decoded in parts begins at a multiple of it
+BLOCK = Q4_BLOCK  # what is decoded in parts begins at a multiple of it
 _PART = 1 << 18  # values checked at a time
 _F32_MAX = float(np.finfo(np.float32).max)
 _SMALLEST_NORMAL = np.float32(2.0**-126)
@@ -34,25 +30,16 @@ _SCALE_ULPS = 2
 
 
 @dataclass(frozen=True)
-class Int8:
+class Int8(Int8Size):
     """Symmetric int8, -127 to 127, four along K to a word: B with a scale per column, or A with
     one per row; scale = absmax / 127, or 1 where that is no normal f32."""
 
-    scales: Literal["columns", "rows"]
     name: str = "int8-packed"
     packed: bool = True
     quantised: bool = True
     max_finite: float = _F32_MAX
     whole: int = 127
     why: str = _WHY
-
-    def words(self, rows: int, cols: int) -> int:
-        """Words of the whole matrix, scales included."""
-        return rows * (-(-cols // 4) + 1) if self.scales == "rows" else (-(-rows // 4) + 1) * cols
-
-    def groups(self, rows: int, cols: int) -> int:
-        """Workgroups of its packer: one per row, or 64 columns each."""
-        return rows if self.scales == "rows" else -(-cols // 64)
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> F64:
         """The values of [rows, cols], or of some of its rows."""
@@ -72,9 +59,7 @@ class Int8:
         scale = (peak * np.float32(1 / 127)).astype(np.float32)
         return np.where(scale < _SMALLEST_NORMAL, np.float32(1), scale)
 
-    def wrong(
-        self, words: Words, original: F32, own: Callable[[slice], NDArray[np.float16]]
-    ) -> Iterator[tuple[int, Mask]]:
+    def wrong(self, words: Words, original: F32, own: DeviceF16) -> Iterator[tuple[int, Mask]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         rows, cols = original.shape
         declared = self.declared(original)
@@ -107,7 +92,7 @@ class Int8:
 
 
 @dataclass(frozen=True)
-class Q4:
+class Q4(Q4Size):
     """4-bit codes in blocks of 32 along K: (code - zero point) * scale, the zero point a whole
     number of 0 to 15 and scale = (max - min) / 15 with 0 counted in, or 1 where that is no normal
     f32."""
@@ -119,18 +104,10 @@ class Q4:
     whole: int = 15
     why: str = _WHY
 
-    def words(self, rows: int, cols: int) -> int:
-        """Words of the whole matrix, scales and zero points included."""
-        return 6 * self._blocks(rows) * cols
-
-    def groups(self, rows: int, cols: int) -> int:
-        """Workgroups of its packer: 64 blocks each."""
-        return -(-self._blocks(rows) * cols // 64)
-
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> F64:
         """The values of [rows, cols], or of some of its rows, from a multiple of 32 on."""
         first, last, _ = part.indices(rows)
-        blocks = slice(first // BLOCK, self._blocks(last))
+        blocks = slice(first // BLOCK, self.blocks(last))
         codes = _nibbles(words.reshape(-1, cols)[4 * blocks.start : 4 * blocks.stop])
         scales, zeros = (table[blocks] for table in self._tables(words, rows, cols))
         with np.errstate(all="ignore"):  # a wrong packer's scale may be anything
@@ -139,8 +116,8 @@ class Q4:
 
     def padding(self, words: Words, rows: int, cols: int) -> NDArray[np.uint8]:
         """The nibbles past the last row; a right packer leaves them 0."""
-        last = words.reshape(-1, cols)[4 * (self._blocks(rows) - 1) : 4 * self._blocks(rows)]
-        return _nibbles(last)[rows - BLOCK * (self._blocks(rows) - 1) :].reshape(-1)
+        last = words.reshape(-1, cols)[4 * (self.blocks(rows) - 1) : 4 * self.blocks(rows)]
+        return _nibbles(last)[rows - BLOCK * (self.blocks(rows) - 1) :].reshape(-1)
 
     def declared(self, x: F32) -> F32:
         """The scale each block of x should have, [blocks, cols]."""
@@ -151,9 +128,7 @@ class Q4:
         scale = (most * half - least * half) * np.float32(2 / 15)
         return np.where(scale < _SMALLEST_NORMAL, np.float32(1), scale)
 
-    def wrong(
-        self, words: Words, original: F32, own: Callable[[slice], NDArray[np.float16]]
-    ) -> Iterator[tuple[int, Mask]]:
+    def wrong(self, words: Words, original: F32, own: DeviceF16) -> Iterator[tuple[int, Mask]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         rows, cols = original.shape
         declared = self.declared(original)
@@ -170,13 +145,9 @@ class Q4:
         one = self.declared(x).astype(np.float64) ** 2 / 12
         return np.repeat(one, BLOCK, axis=0)[: x.shape[0]]
 
-    @staticmethod
-    def _blocks(rows: int) -> int:
-        return -(-rows // BLOCK)
-
     def _tables(self, words: Words, rows: int, cols: int) -> tuple[F64, F64]:
         """Scales and zero points, each [blocks, cols]."""
-        blocks = self._blocks(rows)
+        blocks = self.blocks(rows)
         lines = words[: 6 * blocks * cols].reshape(-1, cols)[4 * blocks :]
         table = lines.view(np.float32).astype(np.float64)
         return table[:blocks], table[blocks:]

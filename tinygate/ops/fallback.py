@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.vocabulary import Format
+from tinygate.paths.builtin import BUILTIN
 
 
 def chain(paths: Iterable[FastPath], b: Format) -> tuple[FastPath, ...]:

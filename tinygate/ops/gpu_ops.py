@@ -24,19 +24,20 @@ from tinygate.core import adapter as adapters
 from tinygate.core.adapter import AdapterInfo, Platform
 from tinygate.core.errors import LimitError, ShapeError, UnknownNameError
 from tinygate.core.family import DEFAULT_SEED
-from tinygate.core.fast_path import REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult
 from tinygate.core.shape import Shape
-from tinygate.gate.products import as_words
 from tinygate.gpu import engines
 from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
 from tinygate.gpu.engines.base import Binding, Device
 from tinygate.gpu.kernel import check_fits
+from tinygate.numerics.arrays import as_words
 from tinygate.numerics.formats import FORMATS
 from tinygate.ops.background import Background
 from tinygate.ops.fallback import chain
 from tinygate.ops.tensor import PackedWeight, Tensor
+from tinygate.paths.builtin import REFERENCE
 from tinygate.paths.registry import registered, select
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.gpu.engines.base import Binding, Buffer, Device
-from tinygate.numerics.formats import F32
+from tinygate.numerics.arrays import F32
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tinygate.core import fast_path
 from tinygate.core.errors import ConfigError, UnknownNameError
-from tinygate.core.fast_path import REFERENCE, FastPath
-from tinygate.paths import manifest, plugins
+from tinygate.core.fast_path import FastPath
+from tinygate.paths import builtin, manifest, plugins
+from tinygate.paths.builtin import REFERENCE
 from tinygate.paths.validate import validate
 
 
 def registered() -> tuple[FastPath, ...]:
     """Every registered path, validated."""
-    return tuple(validate(path) for path in fast_path.BUILTIN)
+    return tuple(validate(path) for path in builtin.BUILTIN)
 
 
 def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:

@@ -8,7 +8,8 @@ import stat
 from pathlib import Path
 
 from tinygate.core.errors import ConfigError
-from tinygate.core.fast_path import REFERENCE, FastPath, wgsl_file
+from tinygate.core.fast_path import FastPath, wgsl_file
+from tinygate.paths.builtin import REFERENCE
 
 _MAX_SOURCE_BYTES = 1 << 20
 
@@ -34,9 +35,9 @@ def read_source(file: Path) -> str:
 
 
 def shown(file: Path) -> str:
-    """What messages call a kernel: a bare name in wgsl/, else the way to it from here."""
-    if file.parent == wgsl_file(""):
-        return file.name
+    """What messages call a kernel: its name in wgsl/, else the way to it from here."""
+    if file.is_relative_to(wgsl_file("")):
+        return file.relative_to(wgsl_file("")).as_posix()
     try:
         return str(file.relative_to(Path.cwd()))
     except (ValueError, OSError):  # elsewhere, or the current folder is gone

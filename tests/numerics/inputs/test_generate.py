@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED, FAMILIES
-from tinygate.core.fast_path import BUILTIN, REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import SUITES, Shape
 from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.inputs import random
 from tinygate.numerics.inputs.generate import MAX_ROUNDS, generate, identity_rounds, pooled_products
 from tinygate.numerics.matmul64 import largest_product
+from tinygate.paths.builtin import BUILTIN, REFERENCE
 
 F32 = NDArray[np.float32]
 STORED = BUILTIN[0]

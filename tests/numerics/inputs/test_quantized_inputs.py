@@ -10,13 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tinygate.core.fast_path import REFERENCE, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.numerics.inputs.generate import exact_sum, generate
 from tinygate.numerics.inputs.quantized import every_code
 from tinygate.numerics.matmul64 import largest_product
 from tinygate.numerics.quantized import Q4, Int8
+from tinygate.paths.builtin import REFERENCE
 
 F32 = NDArray[np.float32]
 INT8 = replace(REFERENCE, name="int8", a="int8-packed", b="int8-packed", accumulate="i32")

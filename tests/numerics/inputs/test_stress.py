@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import BUILTIN, FastPath
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.numerics.inputs.generate import generate
 from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL
+from tinygate.paths.builtin import BUILTIN
 
 PATH = BUILTIN[0]
 SHAPE = Shape(8, 256, 40)

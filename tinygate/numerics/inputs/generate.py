@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from tinygate.core.family import FAMILIES
 from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS
+from tinygate.numerics.arrays import F32
+from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.numerics.inputs import quantized, stress
 from tinygate.numerics.inputs.random import DRAW, Weights, no_subnormals, stream, uniform, weights
 from tinygate.numerics.matmul64 import largest_product

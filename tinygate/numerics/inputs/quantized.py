@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
-from tinygate.numerics.formats import A_FORMATS, F32, FORMATS
+from tinygate.numerics.arrays import F32
+from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.numerics.inputs.random import Weights, weights
 from tinygate.numerics.quantized import BLOCK
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.numerics.formats import F32
+from tinygate.numerics.arrays import F32
 from tinygate.numerics.tolerance import F16_MIN_NORMAL
 
 DRAW = 1 << 18  # float64 values drawn at a time: 2 MiB beside the float32 result
