@@ -40,8 +40,8 @@ FEATURES = ("shader-f16", "subgroups", "subgroup-matrix")
 def paths(info: adapter.AdapterInfo) -> Iterator[FastPath]:
     """f16-storage, then every matrix path as it is compiled for this adapter."""
     for path in BUILTIN:
-        if path.name == "f16-storage" or (path.matrix and not path.lacks(info)):
-            for one in path.on(info):
+        if path.name == "f16-storage" or (path.matrix and not path.missing_features(info)):
+            for one in path.for_adapter(info):
                 # The tiles, not the matrix-vector entry, whatever M is.
                 yield replace(one, entries=one.entries[-1:])
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tinygate.core.adapter import AdapterTraits, choose
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import NoAdapterError
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
@@ -23,7 +24,7 @@ settings.load_profile("tinygate")
 
 def open_device() -> Device:
     """A device of the preferred adapter, with the features the faults use."""
-    engine = engines.load(engines.DEFAULT_ENGINE)
+    engine = engines.load(DEFAULT_ENGINE)
     info = choose(engine.adapters())
     return engine.open(
         info.index, [name for name in ("shader-f16", "subgroups") if name in info.features]

@@ -16,7 +16,7 @@ import pytest
 
 from tinygate.cli import provenance
 from tinygate.cli.main import run
-from tinygate.core import fast_path
+from tinygate.core.kernel_abi import Entry
 from tinygate.paths import builtin
 
 NO_DRIVERS = dict.fromkeys(
@@ -44,7 +44,7 @@ def tinygate(
 def wrong_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """Register a second path that is detected and wrong: 1.25 times the product."""
     kernel = tmp_path / "scaled.wgsl"
-    entry = fast_path.Entry("main", 1, 1)
+    entry = Entry("main", 1, 1)
     kernel.write_text(
         """
 struct Dims { M: u32, K: u32, N: u32, pad: u32 }
@@ -67,7 +67,7 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) groups: vec3u)
     wrong = replace(
         builtin.REFERENCE, name="scaled", pill="scaled", kernel=str(kernel), entries=(entry,)
     )
-    monkeypatch.setattr(fast_path, "BUILTIN", (*builtin.BUILTIN, wrong))
+    monkeypatch.setattr(builtin, "BUILTIN", (*builtin.BUILTIN, wrong))
     return wrong.name
 
 
@@ -236,7 +236,7 @@ def test_skips_only_is_exit_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     choosy = replace(builtin.BUILTIN[0], multiple_of=(1, 1, 64))
-    monkeypatch.setattr(fast_path, "BUILTIN", (choosy,))
+    monkeypatch.setattr(builtin, "BUILTIN", (choosy,))
     assert run(["verify", "--shape", "4x4x65"]) == 3
     assert "N=65 is not a multiple of 64" in capsys.readouterr().out
     assert run(["verify", "--shape", "4x4x65", "--shape", "4x4x64"]) == 0
@@ -246,7 +246,7 @@ def test_a_required_path_that_skips_is_exit_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     choosy = replace(builtin.BUILTIN[0], name="choosy", multiple_of=(1, 1, 64))
-    monkeypatch.setattr(fast_path, "BUILTIN", (*builtin.BUILTIN, choosy))
+    monkeypatch.setattr(builtin, "BUILTIN", (*builtin.BUILTIN, choosy))
     assert run(["verify", "--shape", "4x4x65"]) == 0
     assert run(["verify", "--shape", "4x4x65", "--require", "choosy"]) == 3
     assert "choosy" in capsys.readouterr().out

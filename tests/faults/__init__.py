@@ -29,8 +29,8 @@ from typing import Any
 
 from tinygate.core.adapter import AdapterTraits
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.kernel_abi import Layout
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry, Layout
 from tinygate.core.shape import Shape
 from tinygate.core.vocabulary import A_PACKERS, FEATURES, PACKERS
 from tinygate.paths.validate import validate

@@ -13,9 +13,10 @@ import pytest
 from tinygate.cli.main import run
 from tinygate.core.adapter import AdapterTraits, Limits
 from tinygate.core.case import Case
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.results import Status
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu.kernel import grid

@@ -12,18 +12,19 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from tinygate.cli.main import run
-from tinygate.core import fast_path
 from tinygate.core.case import Case
-from tinygate.core.metrics import Metrics
-from tinygate.core.results import CaseResult, Check, Failure, Status
+from tinygate.core.kernel_abi import Entry
+from tinygate.core.metrics import MEAN_REL_LIMIT, Metrics
+from tinygate.core.results import CaseResult, Failure
 from tinygate.core.shape import Shape
+from tinygate.core.status import Check, Status
 from tinygate.gate import failure as failures
 from tinygate.gate.observations import Facts, Sample
 from tinygate.numerics import compare
-from tinygate.numerics.checks import MEAN_REL_LIMIT
 from tinygate.numerics.compare import Packing, Region
 from tinygate.numerics.tolerance import conformance_limit
 from tinygate.paths import builtin
+from tinygate.report.files import writable_folder
 
 M, K, N = 5, 7, 6
 SHAPE = Shape(M, K, N)
@@ -197,7 +198,7 @@ def test_file_names_are_safe_whatever_a_shape_is_called(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_made_and_tried(tmp_path: Path) -> None:
-    name = failures.writable(str(tmp_path / "a" / "b"))
+    name = writable_folder(str(tmp_path / "a" / "b"))
     assert Path(name).is_dir()
     assert not list(Path(name).iterdir())
 
@@ -206,8 +207,8 @@ def test_a_folder_is_made_and_tried(tmp_path: Path) -> None:
 def wrong_tail(monkeypatch: pytest.MonkeyPatch) -> None:
     """The only registered path never writes what lies behind the last whole tile."""
     kernel = Path(__file__).parents[1] / "faults" / "unwritten_tail.wgsl"
-    entries = (fast_path.Entry("main", 8, 8),)
-    monkeypatch.setattr(fast_path, "BUILTIN", (replace(PATH, kernel=str(kernel), entries=entries),))
+    entries = (Entry("main", 8, 8),)
+    monkeypatch.setattr(builtin, "BUILTIN", (replace(PATH, kernel=str(kernel), entries=entries),))
 
 
 def test_a_wrong_tail_is_seen_at_a_glance(

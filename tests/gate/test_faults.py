@@ -14,8 +14,9 @@ from tinygate.core.adapter import AdapterTraits
 from tinygate.core.case import Case
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import SUITES, Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 
@@ -27,13 +28,13 @@ TWINS = {
     "int8-packed": "right_int8",
     "q4-block32": "right_q4",
 }
-# What a right quantised path passes: the activation check is not meant for it.
+# What a right quantized path passes: the activation check is not meant for it.
 CONFORMING = ("integer", "identity", "outlier", "cancel", "overflow", "zero")
 
 
 def usual(path: FastPath) -> tuple[str, ...]:
     """The families that a right path of this kind passes."""
-    return CONFORMING if path.quantised else DEFAULT_FAMILIES
+    return CONFORMING if path.quantized else DEFAULT_FAMILIES
 
 
 FAILING = [
@@ -71,7 +72,7 @@ class Gate:
         self.run = cache(self._run)
 
     def _run(self, path: FastPath, shape: Shape, family: str) -> CaseResult:
-        if missing := path.lacks(self._harness.device.info):
+        if missing := path.missing_features(self._harness.device.info):
             pytest.skip(missing)
         return run_case(self._harness, self.traits, Case(path, shape, family, DEFAULT_SEED))
 
@@ -93,8 +94,8 @@ def test_a_fault_fails_for_its_reason(gate: Gate, fault: Fault, shape: Shape, fa
         assert text in result.reason
     for check in result.checks:
         if check.name == "conformance" and check.status is Status.FAIL:
-            assert check.budget is not None
-            assert check.budget >= fault.over
+            assert check.used is not None
+            assert check.used >= fault.over
 
 
 @pytest.mark.parametrize(("fault", "shape", "family"), FAILING)

@@ -11,8 +11,8 @@ from tinygate.core.adapter import AdapterTraits
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import Status
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gate.products import Harness
 from tinygate.gpu.dispatch import Runner
 from tinygate.numerics.formats import A_FORMATS, FORMATS

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tinygate.core.adapter import AdapterInfo, Limits
 from tinygate.core.errors import CannotVerifyError, ConfigError, LimitError
-from tinygate.core.fast_path import Entry, FastPath
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
 from tinygate.gpu.kernel import (
     check_fits,

@@ -12,9 +12,11 @@ import pytest
 from tinygate.core.adapter import AdapterTraits
 from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import SUITES, Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.numerics import diagnosis

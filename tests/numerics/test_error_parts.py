@@ -13,7 +13,7 @@ from tinygate.gate.products import Harness
 from tinygate.numerics.error_parts import energies, parts
 from tinygate.paths.builtin import BUILTIN
 
-PATHS = [path for path in BUILTIN if path.quantised]
+PATHS = [path for path in BUILTIN if path.quantized]
 
 
 @pytest.fixture
@@ -71,5 +71,5 @@ def test_no_parts_where_there_is_no_error_to_measure(run: Run, family: str) -> N
         assert run(path, "17x33x65", family).parts is None
 
 
-def test_no_parts_of_a_path_that_is_not_quantised(run: Run) -> None:
+def test_no_parts_of_a_path_that_is_not_quantized(run: Run) -> None:
     assert run(BUILTIN[0], "17x33x65", "uniform").parts is None

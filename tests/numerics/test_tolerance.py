@@ -178,18 +178,18 @@ def test_where_f16_subnormals_are_flushed_what_is_one_may_become_zero(
     assert conformance_limit(STORED, 64, "G", f16_subnormals=False).tiny == 64 * 2.0**-126
 
 
-def test_a_quantised_operand_that_is_rounded_inside_counts_as_one() -> None:
-    quantised = replace(STORED, b="q4-block32", products="f16")
+def test_a_quantized_operand_that_is_rounded_inside_counts_as_one() -> None:
+    quantized = replace(STORED, b="q4-block32", products="f16")
     plain = replace(STORED, b="f32", products="f16")
     for norm in ("G", "abs"):
-        assert conformance_limit(quantised, 64, norm) == conformance_limit(plain, 64, norm)
+        assert conformance_limit(quantized, 64, norm) == conformance_limit(plain, 64, norm)
 
 
 @pytest.mark.parametrize(
     ("change", "halves"),
     [({}, 0), ({"products": "f16"}, 3), ({"output": "f16"}, 1), ({"accumulate": "f16"}, 1)],
 )
-def test_identity_of_a_quantised_path_allows_what_it_rounds_to_f16(
+def test_identity_of_a_quantized_path_allows_what_it_rounds_to_f16(
     change: dict[str, str], halves: int
 ) -> None:
     path = replace(STORED, b="q4-block32", **change)  # type: ignore[arg-type]

@@ -16,21 +16,24 @@ import pytest
 
 from tinygate.core.errors import UnknownNameError
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import Report, Status
+from tinygate.core.results import Report
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
 from tinygate.numerics.arrays import F32
+from tinygate.ops import background
 from tinygate.ops.gpu_ops import GATE_SHAPE, GpuOps
 from tinygate.paths.builtin import BUILTIN
-from tinygate.verification import run as verify
+from tinygate.report.gate_line import path_line
 from tinygate.verification.plan import Plan
+from tinygate.verification.verify import verify_plan
 
 STORAGE = BUILTIN[0]
 MIDDLE = replace(STORAGE, name="middle", fallback=STORAGE.name)
-FASTEST = replace(STORAGE, name="fastest", fallback="middle", needs=STORAGE.name)
+FASTEST = replace(STORAGE, name="fastest", fallback="middle", depends_on=STORAGE.name)
 WRONG = faults.fault("bias_1e4").path
-REAL = verify.run
+REAL = verify_plan
 Create = Callable[..., GpuOps]
 
 
@@ -92,7 +95,7 @@ def test_a_path_that_fails_falls_back_without_packing_again(
         assert go.wait(60)
         return REAL(plan)
 
-    monkeypatch.setattr(verify, "run", held)
+    monkeypatch.setattr(background, "verify_plan", held)
     ops = create(STORAGE, replace(WRONG, name="fastest", fallback=STORAGE.name))
     A, B = operands(64)
     weight = ops.pack_to_f16(B)
@@ -122,7 +125,7 @@ def test_what_it_needs_failed_first(create: Create, monkeypatch: pytest.MonkeyPa
         plans.append(plan)
         return REAL(plan)
 
-    monkeypatch.setattr(verify, "run", seen)
+    monkeypatch.setattr(background, "verify_plan", seen)
     base = replace(WRONG, name=STORAGE.name)
     ops = create(FASTEST, base)  # queued behind what it needs, whatever the order
     assert settle(ops, "fastest", STORAGE.name) == [Status.SKIP, Status.FAIL]
@@ -137,11 +140,13 @@ def test_what_the_adapter_lacks_is_skip_at_once(
     def never(plan: Plan) -> Report:
         raise AssertionError("queued")
 
-    monkeypatch.setattr(verify, "run", never)
-    ops = create(replace(FASTEST, needs="", engines=("browser",)))
+    monkeypatch.setattr(background, "verify_plan", never)
+    ops = create(replace(FASTEST, depends_on="", engines=("browser",)))
     assert ops.ready("fastest").done()
     verdict = ops.ready("fastest").result()
-    assert verdict.line == ("[ops] fastest gate verdict: SKIP — made for browser, not for native")
+    assert path_line(verdict) == (
+        "[ops] fastest gate verdict: SKIP — made for browser, not for native"
+    )
     assert not verdict.active
     assert runs_on(ops) == "f32"
 

@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from tinygate.cli.main import run
 from tinygate.core.adapter import AdapterTraits, Limits
 from tinygate.core.case import Case
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError, LimitError
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Layout, Steps
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
-from tinygate.core.vocabulary import ENGINES, FEATURES
+from tinygate.core.status import Status
+from tinygate.core.vocabulary import FEATURES
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu import dispatch
@@ -86,21 +88,21 @@ def test_the_keys_of_the_example() -> None:
     (entry,) = path.entries
     assert entry.axes == (Steps("N", 32), Steps("M", 16), None)
     assert dict(entry.constants) == {"TILE": 16}
-    assert path.argument == str(EXAMPLE / "my_path.toml")
+    assert path.cli_name == str(EXAMPLE / "my_path.toml")
 
 
 def test_defaults(tmp_path: Path) -> None:
     path = manifest.load(written(tmp_path))
     assert path.layout == Layout()
     assert path.dims == ("M", "K", "N", 0)
-    assert (path.engines, path.requires, path.pack) == (ENGINES, (), None)
+    assert (path.engines, path.requires, path.pack) == (TARGETS, (), None)
     assert path.guard
     assert path.deterministic
     assert not path.opt_in
     assert (path.products, path.output, path.multiple_of) == ("f32", "f32", (1, 1, 1))
 
 
-def test_tinygates_own_packers_of_quantised_operands(tmp_path: Path) -> None:
+def test_tinygates_own_packers_of_quantized_operands(tmp_path: Path) -> None:
     text = swapped(MINIMAL, ('a = "f32"', 'a = "int8-packed"'), ('b = "f32"', 'b = "q4-block32"'))
     path = manifest.load(written(tmp_path, text))
     assert (path.pack_a, path.pack) == ("pack/int8_rows.wgsl", "pack/q4_block32.wgsl")

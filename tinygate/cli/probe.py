@@ -1,10 +1,15 @@
-"""`tinygate probe`: what is there, what would be used and why, what each path finds there."""
+"""`tinygate probe`: show the adapters, the default one and why, and what each path finds there."""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, dataclass
 
+import typer
+
+from tinygate.cli import options, provenance
+from tinygate.cli.lookup import load_paths, one_engine
 from tinygate.core import adapter as adapters
 from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
 from tinygate.core.fast_path import FastPath
@@ -14,6 +19,28 @@ from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
 
 SCHEMA_VERSION = 1
+
+
+def probe(
+    context: typer.Context,
+    manifests: options.Manifests = None,
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
+    as_json: options.Json = False,
+    no_plugins: options.NoPlugins = False,
+    debug: options.Debug = False,
+) -> None:
+    """List adapters, the one used and why, what each path finds.
+
+    FILE.toml: manifests to try too.
+
+    Example: tinygate probe --json
+    """
+    registry = load_paths(no_plugins, manifests or ())
+    chosen = provenance.read(context, "engine", one_engine, engine)
+    with provenance.blamed(context, "adapter"):
+        found = measure(chosen, adapter, registry.paths)
+    sys.stdout.write(render_json(found) if as_json else render_text(found))
 
 
 @dataclass(frozen=True)
@@ -30,10 +57,10 @@ class Probe:
 
     def missing(self, path: FastPath) -> str:
         """What a path lacks here, in words."""
-        return path.lacks(self.chosen)
+        return path.missing_features(self.chosen)
 
 
-def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
+def measure(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
     """List the engine's adapters, choose one, open it, and measure what WGSL leaves open.
 
     Raises:
@@ -41,13 +68,10 @@ def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
         UnknownNameError: where none matches the query.
         DeviceError: where the driver fails.
     """
-    supervisor = Supervisor(engine, query, Plan(paths, ()).features, DEFAULT_TIMEOUT)
-    try:
-        found = supervisor.adapters().adapters
+    with Supervisor(query, Plan(paths, ()).features, DEFAULT_TIMEOUT) as worker:
+        found = worker.adapters(engine).adapters
         chosen = adapters.choose(found, query, engine=engine)
-        opened = supervisor.open()
-    finally:
-        supervisor.close()
+        opened = worker.open(engine)
     return Probe(
         engine=engine,
         adapters=found,
@@ -96,7 +120,7 @@ def render_text(probe: Probe) -> str:
     for adapter in probe.adapters:
         chosen = adapter.index == probe.chosen.index
         lines += _adapter(adapter, probe.traits if chosen else None)
-    lines.append(f"would use {probe.chosen.index}: {probe.why}")
+    lines.append(f"default adapter: {probe.chosen.index} ({probe.why})")
     lines += [f"note: {note}" for note in probe.notes]
     lines.append("")
     width = max(len(path.name) for path in probe.paths)

@@ -73,7 +73,7 @@ class AdapterInfo:
         return f"{self.index}: {self.name} ({self.kind}, {self.backend})"
 
     @property
-    def place(self) -> tuple[str, str]:
+    def identity(self) -> tuple[str, str]:
         """Engine with its version, adapter with backend and driver: what results may depend on."""
         return (
             f"{self.engine} {self.engine_version}",
@@ -152,7 +152,9 @@ def choose(
     if not found or not query:
         listed = ", ".join(adapter.summary for adapter in adapters)
         raise UnknownNameError(
-            f"no adapter matches {query!r}; there are {listed}", "tinygate probe"
+            f"no adapter matches {query!r}; there are {listed}",
+            "tinygate probe",
+            option="--adapter",
         )
     return min(found, key=rank)
 

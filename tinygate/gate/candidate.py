@@ -9,12 +9,12 @@ import numpy as np
 
 from tinygate.core.case import Case
 from tinygate.core.errors import CannotVerifyError, TinygateError
+from tinygate.core.text import shown
 from tinygate.gate.products import Harness, Stored
 from tinygate.gpu.guarded_buffer import Arena
 from tinygate.numerics.arrays import F32, Words, as_words
 from tinygate.numerics.formats import FORMATS
 from tinygate.paths.plugins import PythonPath, load_call
-from tinygate.paths.toml_file import shown
 
 
 class Candidate(Protocol):

@@ -13,7 +13,8 @@ from tinygate.core.case import Case
 from tinygate.core.errors import InputError, TinygateError
 from tinygate.core.family import FAMILIES
 from tinygate.core.metrics import Metrics, Prediction
-from tinygate.core.results import CaseResult, Check, Status
+from tinygate.core.results import CaseResult
+from tinygate.core.status import Check, Status
 from tinygate.gate import failure
 from tinygate.gate.batching import batches, rounds
 from tinygate.gate.candidate import candidate
@@ -22,8 +23,7 @@ from tinygate.gate.observations import Facts, Products, differing, of_run
 from tinygate.gate.operands import Held, Storing
 from tinygate.gate.products import Harness
 from tinygate.gpu.kernel import check_fits
-from tinygate.numerics import checks as gate
-from tinygate.numerics import compare, error_model, error_parts
+from tinygate.numerics import checks, compare, error_model, error_parts
 from tinygate.numerics.arrays import F32, Words
 from tinygate.numerics.compare import Deviation
 from tinygate.numerics.inputs.generate import generate, pooled_products
@@ -31,7 +31,7 @@ from tinygate.numerics.inputs.random import Weights
 from tinygate.numerics.tolerance import Limit, conformance_limit, exact_limit, reference_limit
 
 
-class Trial:
+class CaseRun:
     """Runs one case. Everything it learns ends up in `facts` (one per run) or `shared`."""
 
     def __init__(self, harness: Harness, traits: AdapterTraits, case: Case) -> None:
@@ -65,10 +65,10 @@ class Trial:
             TinygateError: where it could not be verified.
         """
         case = self.case
-        if reason := case.path.misfit(case.shape) or self._unreadable():
-            return replace(case.blank(), status=Status.SKIP, reason=reason)
+        if reason := case.path.shape_mismatch(case.shape) or self._unreadable():
+            return case.skip(reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
-        check_memory(case.shape, quantised=case.path.quantised)
+        check_memory(case.shape, quantized=case.path.quantized)
         self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
         for batch in batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
@@ -155,7 +155,7 @@ class Trial:
         # Where the packer already decided there was no run.
         runs = self.facts if self.products else []
         judged = [(*shared, *self._run_checks(facts)) for facts in runs] or [shared]
-        decided = [gate.decide(checks) for checks in judged]
+        decided = [checks.decide(one) for one in judged]
         failed = sum(status is Status.FAIL for status, _ in decided)
         worst = next((i for i, (status, _) in enumerate(decided) if status is not Status.PASS), 0)
         status, reason = decided[worst]
@@ -168,7 +168,8 @@ class Trial:
             case.blank(),
             status=status,
             reason=reason,
-            hint=gate.stored_hint(judged[worst], parts),
+            not_run=False,
+            hint=checks.stored_hint(judged[worst], parts),
             metrics=metrics,
             predicted=predicted,
             parts=parts,
@@ -189,34 +190,34 @@ class Trial:
 
     def _shared_checks(self) -> tuple[Check, ...]:
         """What does not depend on the run."""
-        checks = [gate.inputs_kept(sorted(self.changed))]
+        found = [checks.inputs_kept(sorted(self.changed))]
         if self.trust is not None:
-            checks.append(gate.reference(self.trust, self._reference_limit()))
+            found.append(checks.reference(self.trust, self._reference_limit()))
         if self.storing.packing is not None:
-            checks.append(gate.packing(self.storing.packing))
+            found.append(checks.packing(self.storing.packing))
         if self.storing.refusal is not None:
-            checks.append(self.storing.refusal)
-        return tuple(checks)
+            found.append(self.storing.refusal)
+        return tuple(found)
 
     def _run_checks(self, facts: Facts) -> Iterator[Check]:
         if not self.case.path.call:  # a callable is out of reach of markers and guards
-            yield gate.written(facts.written)
-            yield gate.guard(facts.past) if self.case.path.guard else gate.unguarded()
-        yield gate.finite(facts.finite, facts.cause)
+            yield checks.written(facts.written)
+            yield checks.guard(facts.past) if self.case.path.guard else checks.unguarded()
+        yield checks.finite(facts.finite, facts.cause)
         if self.case.path.deterministic:
-            yield gate.deterministic(facts.differs)
+            yield checks.deterministic(facts.differs)
         if self.family.exact:
             limit = exact_limit(self.case.path, self.family, self.case.shape.K)
-            yield gate.exact(facts.wrong, limit)
+            yield checks.exact(facts.wrong, limit)
             return
         metrics = self._metrics(facts)
         if metrics is not None and metrics.mean_ref == 0:
-            yield gate.zero_rule(compare.over(facts.outputs, self.references, 0.0, strict=True))
+            yield checks.zero_rule(compare.over(facts.outputs, self.references, 0.0, strict=True))
         elif metrics is not None:
             outside = compare.over(facts.outputs, self.references, metrics.max_abs_limit)
-            yield from gate.activation(metrics, outside)
+            yield from checks.activation(metrics, outside)
         if facts.deviation is not None:
-            yield gate.conformance(facts.deviation, self.limit, facts.cause)
+            yield checks.conformance(facts.deviation, self.limit, facts.cause)
 
     def _metrics(self, facts: Facts) -> Metrics | None:
         """Of a run that is over; once, though its checks and its result both ask."""
@@ -249,14 +250,9 @@ def check_inputs(name: str, arrays: Iterable[F32]) -> None:
 def run_case(harness: Harness, traits: AdapterTraits, case: Case) -> CaseResult:
     """Run one case; what goes wrong becomes the case's ERROR, so that the rest still runs."""
     try:
-        return Trial(harness, traits, case).run()
+        return CaseRun(harness, traits, case).run()
     except TinygateError as error:
-        return unverified(case, error)
-
-
-def unverified(case: Case, error: TinygateError) -> CaseResult:
-    """The case's ERROR."""
-    return replace(case.blank(), reason=error.message, hint=error.hint)
+        return case.error(error)
 
 
 def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None) -> tuple[str, ...]:

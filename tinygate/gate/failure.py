@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,35 +11,16 @@ from typing import Any
 import numpy as np
 
 from tinygate.core.case import Case
-from tinygate.core.errors import UsageError
-from tinygate.core.results import CaseResult, Failure, Status
+from tinygate.core.engine import DEFAULT_ENGINE
+from tinygate.core.metrics import MEAN_REL_LIMIT
+from tinygate.core.results import CaseResult, Failure
+from tinygate.core.saved_case import DESCRIPTION, Description
+from tinygate.core.status import Status
 from tinygate.gate.observations import Facts, Sample, unequal
-from tinygate.gpu.engines import DEFAULT_ENGINE
 from tinygate.numerics import compare
 from tinygate.numerics.arrays import F32
-from tinygate.numerics.checks import MEAN_REL_LIMIT
 from tinygate.numerics.compare import Packing, Region
 from tinygate.numerics.matmul64 import blocks, product
-from tinygate.paths.toml_file import shown
-
-
-def writable(name: str) -> str:
-    """The folder's absolute name, once it has been made and written to.
-
-    Raises:
-        UsageError: where it cannot be.
-    """
-    folder = Path(name).absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return str(folder)
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--save-failures: {shown(name)} cannot be written: "
-            f"{getattr(error, 'strerror', None) or error}",
-            "name a folder that you may write in",
-        ) from error
 
 
 def explain(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> CaseResult:
@@ -181,20 +160,19 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     arrays: dict[str, Any] = {"A": sample.A, "B": sample.B, "F": sample.C, "S": S}
     if sample.R is not None:
         arrays["R"] = sample.R
-    engine, adapter = case.adapter.place if case.adapter else ("", "")
-    about = {
-        "schema_version": 1,
-        "path": case.path.name,
-        "source": case.path.source,
-        "file": str(Path(case.path.file).absolute()) if case.path.file else "",
-        "shape": case.shape.label,
-        "family": case.family,
-        "seed": case.seed,
-        "repeat": case.repeat,
-        "reason": result.reason,
-        "engine": engine,
-        "adapter": adapter,
-    }
+    engine, adapter = case.adapter.identity if case.adapter else ("", "")
+    about = Description(
+        path=case.path.name,
+        source=case.path.source,
+        file=str(Path(case.path.file).absolute()) if case.path.file else "",
+        shape=case.shape.label,
+        family=case.family,
+        seed=case.seed,
+        repeat=case.repeat,
+        reason=result.reason,
+        engine=engine,
+        adapter=adapter,
+    )
     # Two engines may fail one case in one run.
     ran_on = case.adapter.engine if case.adapter else DEFAULT_ENGINE
     stem = f"{case.id}_{case.seed}" + (f"_{ran_on}" if ran_on != DEFAULT_ENGINE else "")
@@ -203,7 +181,8 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     part = folder / f".{name}.{os.getpid()}"
     try:
         with part.open("wb") as file:
-            np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+            arrays[DESCRIPTION] = np.array(about.to_json())
+            np.savez_compressed(file, **arrays)
         part.replace(folder / name)
     finally:
         part.unlink(missing_ok=True)

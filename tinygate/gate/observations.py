@@ -15,6 +15,7 @@ from tinygate.gpu.guarded_buffer import Arena
 from tinygate.numerics import compare, diagnosis, error_parts
 from tinygate.numerics.arrays import F32, F64, Values, Words
 from tinygate.numerics.compare import Deviation, Region
+from tinygate.numerics.diagnosis import Cause
 from tinygate.numerics.tolerance import Limit, exact_limit
 
 
@@ -56,7 +57,7 @@ class Facts:
     past        words behind C that changed: (how many, the first one's distance from C's end)
     deviation   from the float64 product of the stored operands
     cause       of a deviation over the limit, where the numbers show one
-    energies    of a quantised path's errors (errorparts.py), by the first run
+    energies    of a quantized path's errors (errorparts.py), by the first run
     """
 
     shape: Shape
@@ -66,7 +67,7 @@ class Facts:
     wrong: Region = field(init=False)
     past: tuple[int, int] | None = None
     deviation: Deviation | None = None
-    cause: str = ""
+    cause: Cause | None = None
     outputs: list[F32] = field(default_factory=list)
     sample: Sample | None = None
     energies: F64 = field(default_factory=lambda: np.zeros(4))
@@ -147,7 +148,7 @@ def of_run(
         one = Facts(case.shape)
         one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
         one.measure(case, C, held_a, held_b, limit)
-        if run == 0 and case.path.quantised and not FAMILIES[case.family].exact:
+        if run == 0 and case.path.quantized and not FAMILIES[case.family].exact:
             one.energies = error_parts.energies(C, A, B, held_a, held_b)
         R = Rs[i] if Rs else None
         one.sample = Sample(A, B, held_a, held_b, C, R, one.bad, limit)

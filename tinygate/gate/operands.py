@@ -10,7 +10,7 @@ import numpy as np
 from tinygate.core.case import Case
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
-from tinygate.core.results import Check, Status
+from tinygate.core.status import Check, Status
 from tinygate.gate.candidate import Candidate
 from tinygate.gate.products import Halves, Harness, Stored
 from tinygate.gpu.guarded_buffer import Arena
@@ -73,7 +73,7 @@ class Storing:
         try:
             stored = pack()
         except PackingRefusedError as error:
-            self._refuse(checks.refused(error.message, outside, matrix))
+            self._refuse(checks.refused(error, outside, matrix))
             return None
         if stored.past:
             self._refuse(checks.packed_past())
@@ -107,7 +107,7 @@ class Storing:
         """For each original, the adapter's own f16 of a range of its rows. Many small products are
         converted in one dispatch, a large one block by block."""
         convert = self._harness.own_conversion
-        if storage.quantised or len(originals) == 1:
+        if storage.quantized or len(originals) == 1:
             return [lambda rows, x=x: convert(x[rows]) for x in originals]  # type: ignore[misc]
         batch = convert(np.concatenate(originals))
         height = originals[0].shape[0]

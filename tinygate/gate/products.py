@@ -143,7 +143,7 @@ class Harness:
             self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
             b.destroy()
         else:
-            panels = self._pack_columns if storage.quantised else self._pack_rows
+            panels = self._pack_columns if storage.quantized else self._pack_rows
             for B, target in zip(Bs, arena.bindings(), strict=True):
                 past |= panels(path, shape, B, target)
         words = arena.read()
@@ -184,7 +184,7 @@ class Harness:
             return self.runner.pack(path, shape.K, shape.N, source, target, status, square=True)
 
         for row, B in zip(self._packed(dispatch, sources, targets), Bs, strict=True):
-            refuse(row, B, FORMATS[path.b].max_finite, first_row)
+            refuse(row, B, FORMATS[path.b].max_finite, first_row, matrix="B")
 
     def _packed(
         self,

@@ -1,7 +1,7 @@
 """The error a path should show on these very inputs, from what it declares.
 
 Storing x rounds it by an error of variance V_x = gap^2 / 12, gap the distance between its two
-neighbours in the format; where quantised, the scale. Independent errors of operands add up over a
+neighbours in the format; where quantized, the scale. Independent errors of operands add up over a
 sum to
 
     V = (A∘A)·V_B + V_A·(B∘B)      elementwise, to first order
@@ -96,7 +96,7 @@ class Predictor:
 def _spread(storage: StorageFormat, x: F32) -> tuple[Values, Map]:
     """A matrix and a map whose result is V_x: x itself where each value has its own, a slice at a
     time, else all of V_x, since scales are shared."""
-    if storage.quantised:
+    if storage.quantized:
         return storage.variance(x), _same
     return x, storage.variance  # type: ignore[return-value]
 

@@ -33,7 +33,7 @@ class StorageFormat(StorageSize, Protocol):
         ...
 
     @property
-    def quantised(self) -> bool:
+    def quantized(self) -> bool:
         """Whether values share scales, so that what is stored depends on the neighbours too."""
         ...
 
@@ -44,7 +44,7 @@ class StorageFormat(StorageSize, Protocol):
 
     @property
     def whole(self) -> int:
-        """Whole numbers up to this are held exactly; where quantised, if the scale is 1."""
+        """Whole numbers up to this are held exactly; where quantized, if the scale is 1."""
         ...
 
     @property
@@ -67,7 +67,7 @@ class StorageFormat(StorageSize, Protocol):
         ...
 
     def variance(self, x: F32) -> NDArray[Any]:
-        """Of the error of storing x, elementwise; a quantised x must be the whole matrix."""
+        """Of the error of storing x, elementwise; a quantized x must be the whole matrix."""
         ...
 
 
@@ -78,7 +78,7 @@ class Elementwise(ElementwiseSize):
     name: str
     max_finite: float
     whole: int
-    quantised: bool = False
+    quantized: bool = False
     why: str = "a stored value is one of its original's two neighbours, as near as pack2x16float's"
 
     @property

@@ -1,4 +1,4 @@
-"""Quantised storage: whole numbers with a scale per row, column or block (wgsl/README.md).
+"""Quantized storage: whole numbers with a scale per row, column or block (wgsl/README.md).
 
 The host's own reading of what a packer wrote. What is stored is decoded to float64, where a scale
 of 24 bits times a code of 8 is exact: S must not have a rounding that the kernel has not.
@@ -36,7 +36,7 @@ class Int8(Int8Size):
 
     name: str = "int8-packed"
     packed: bool = True
-    quantised: bool = True
+    quantized: bool = True
     max_finite: float = _F32_MAX
     whole: int = 127
     why: str = _WHY
@@ -99,7 +99,7 @@ class Q4(Q4Size):
 
     name: str = "q4-block32"
     packed: bool = True
-    quantised: bool = True
+    quantized: bool = True
     max_finite: float = _F32_MAX
     whole: int = 15
     why: str = _WHY

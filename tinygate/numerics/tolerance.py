@@ -108,9 +108,9 @@ def conformance_limit(
 
 
 def exact_limit(path: FastPath, family: Family, K: int) -> Limit | None:
-    """What a path may be off on an exact family; None where nothing. A quantised one gives whole
+    """What a path may be off on an exact family; None where nothing. A quantized one gives whole
     numbers exactly, but scales what identity picks, and may round that to f16."""
-    if not path.quantised or family.exact != "stored":
+    if not path.quantized or family.exact != "stored":
         return None
     why = "what is stored, times scales: 4 2^-24 of it, as scaling rounds 4 times at most"
     halves = (3 if path.rounds_inside else 0) + ("f16" in (path.accumulate, path.output))

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from tinygate.core import adapter as adapters
 from tinygate.core.adapter import AdapterInfo, Platform
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import LimitError, ShapeError, UnknownNameError
 from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
@@ -69,7 +70,7 @@ class GpuOps:
         self._runner = Runner(device)
         # Measured on this very device: a kernel may be compiled for the subgroup size.
         platform = Platform(info.engine, info, traits.probe(self._runner))
-        self._paths = {one.name: one for path in paths for one in path.on(info)}
+        self._paths = {one.name: one for path in paths for one in path.for_adapter(info)}
         self._plain = chain(self._paths.values(), "f32")
         self._packed = chain(self._paths.values(), "f16-packed")
         self._gates = Background(platform, features, self._paths, seed, timeout)
@@ -81,7 +82,7 @@ class GpuOps:
         cls,
         adapter: str | int | None = None,
         *,
-        engine: str = engines.DEFAULT_ENGINE,
+        engine: str = DEFAULT_ENGINE,
         paths: Sequence[FastPath] | None = None,
         shape: Shape = GATE_SHAPE,
         seed: int = DEFAULT_SEED,
@@ -218,7 +219,7 @@ class GpuOps:
         self._device.read(status, 0, found)
         status.destroy()
         if found[0]:
-            refuse(found, original.numpy(), FORMATS[path.b].max_finite)
+            refuse(found, original.numpy(), FORMATS[path.b].max_finite, matrix="B")
         return weight
 
     def matmul_f16_weight(self, a: ArrayLike | Tensor, packed: PackedWeight) -> Tensor:
@@ -260,7 +261,7 @@ class GpuOps:
     def _fastest(self, paths: Sequence[FastPath], shape: Shape) -> FastPath | None:
         """The first that is active for the shape. Gates start for those before it."""
         for path in paths:
-            if path.misfit(shape) is None and self._fits(path, shape):
+            if path.shape_mismatch(shape) is None and self._fits(path, shape):
                 self.verdict(path.name, shape)
                 if self.is_active(path.name, shape):
                     return path

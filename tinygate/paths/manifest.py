@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tinygate.core import vocabulary
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import (
@@ -25,9 +26,10 @@ from tinygate.core.kernel_abi import (
     Layout,
     Steps,
 )
+from tinygate.core.text import shown
 from tinygate.paths import validate
 from tinygate.paths.source import read_source
-from tinygate.paths.toml_file import Table, is_there, parse, read_text, shown, word
+from tinygate.paths.toml_file import Table, is_there, parse, read_text, word
 from tinygate.paths.toml_table import IDENTIFIER, Section
 
 _REQUIRED = ("name", "kernel", "a", "b", "accumulate")
@@ -83,7 +85,7 @@ class _Manifest:
             kernel=str(kernel),
             why=f"declared in {self.file}",
             requires=self._features(),
-            engines=head.choices("engines", vocabulary.ENGINES, vocabulary.ENGINES),
+            engines=head.choices("engines", TARGETS, TARGETS),
             a=cast(Any, a),
             b=cast(Any, b),
             accumulate=cast(Any, head.choice("accumulate", vocabulary.ACCUMULATORS, "f32")),

@@ -21,9 +21,9 @@ from typing import Any
 from tinygate.core.errors import CannotVerifyError, PackingRefusedError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Entry
+from tinygate.core.text import shown
 from tinygate.core.vocabulary import Format, Precision
 from tinygate.paths.source import read_source
-from tinygate.paths.toml_file import shown
 from tinygate.paths.validate import validate
 
 GROUP = "tinygate.paths"
@@ -97,9 +97,8 @@ def refuse_over(B: Any, largest: float) -> None:
     outside = np.argwhere(~(np.abs(B) <= largest))
     if outside.size:
         k, n = outside[0]
-        raise PackingRefusedError(
-            f"refused: B[{k},{n}]={B[k, n]:.1e}, over the format's {largest:g}",
-            "keep these weights in f32, or scale them",
+        raise PackingRefusedError.over(
+            largest, (int(k), int(n)), float(B[k, n]), count=len(outside)
         )
 
 

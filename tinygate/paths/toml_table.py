@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tinygate.core.errors import ConfigError
-from tinygate.paths.toml_file import WORDS, Table, shown, word
+from tinygate.core.text import shown
+from tinygate.paths.toml_file import WORDS, Table, word
 
 HINT = "`tinygate new my-path` writes a manifest that works"
 # What is planned, so that asking for it is answered with more than "unknown".

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import MOST_BINDINGS, MOST_CONSTANTS, MOST_FIELDS, SYMBOLS, Entry
 from tinygate.core.vocabulary import (
     A_FORMATS,
     ACCUMULATORS,
-    ENGINES,
     FEATURES,
     FORMATS,
     PRECISIONS,
     PRODUCTS,
-    QUANTISED,
+    QUANTIZED,
 )
 
 
@@ -40,7 +40,7 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield "name", path.name, "1 to 40 of a-z, 0-9 and '-'"
     for key, values, known in (
         ("requires", path.requires, FEATURES),
-        ("engines", path.engines, ENGINES),
+        ("engines", path.engines, TARGETS),
         ("a", (path.a,), A_FORMATS),
         ("b", (path.b,), FORMATS),
         ("accumulate", (path.accumulate,), ACCUMULATORS),
@@ -66,7 +66,7 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     if path.call:
         if path.kernel or path.pack or path.pack_a:
             yield "kernel", path.kernel, "no kernel where the path is Python"
-        if path.a != "f32" or path.b in QUANTISED:
+        if path.a != "f32" or path.b in QUANTIZED:
             yield "b", path.b, "f32 or f16-packed, and a f32, where the path is Python"
         return
     if (path.pack is not None) != (path.b != "f32"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinygate.core.adapter import AdapterInfo, AdapterTraits
+from tinygate.core.case import Case
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,23 @@ class Open:
     adapter: str | None
     features: tuple[str, ...]
     every_backend: bool
+
+
+@dataclass(frozen=True)
+class Redraw:
+    """Ask whether a case's operands are still drawn: SHA-256 of A's and of B's bytes. Answer:
+    Redrawn."""
+
+    case: Case
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Whether some product of the case has exactly those operands."""
+
+    same: bool
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The exact families of quantised paths: scales of 1, bounds, every k live, every code there."""
+"""The exact families of quantized paths: scales of 1, bounds, every k live, every code there."""
 
 from __future__ import annotations
 

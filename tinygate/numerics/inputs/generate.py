@@ -40,7 +40,7 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 
     What the path declares decides which whole numbers stay exact and which values B's format holds.
     """
-    if FAMILIES[family].exact == "product" and path.quantised:
+    if FAMILIES[family].exact == "product" and path.quantized:
         yield from quantized.integer(stream(seed, 0), shape, path, exact_sum(path))
     elif FAMILIES[family].exact == "product":
         yield from _integer(shape, path, seed)
@@ -198,11 +198,11 @@ def _every_class(
     largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
     it is packed) values between two neighbours."""
     storage = FORMATS[path.b] if operand == "b" else A_FORMATS[path.a]
-    if storage.quantised:
+    if storage.quantized:
         by_rows = operand == "a"
         return quantized.every_code(rng, rows, columns, storage.name, by_rows=by_rows)
     largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
-    if path.quantised:
+    if path.quantized:
         # Codes may be summed up before they are scaled, and that has to fit as well.
         largest = min(largest, 2.0**96)
     wide = storage.name == "f32" and not path.holds_f16
