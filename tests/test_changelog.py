@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,9 +27,7 @@ def test_the_changelogs_first_version_is_the_packages() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
     released = [version for version in versions if version != "Unreleased"]
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        declared = tomllib.load(file)["project"]["version"]
-    assert released[0] == tinygate.__version__ == declared
+    assert released[0] == tinygate.__version__
 
 
 def public(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Definition]]:
