@@ -1,11 +1,12 @@
 """Write the tables of docs/precision.md, or check that they are those of the stored measurements.
 
-    python scripts/precision_doc.py [--check]
+    python -m scripts.precision [--check]
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; everything else is written by
-hand and stays. With --check nothing is written, and 1 is the exit code where the page is out of
-date. The numbers come from docs/measurements/*.json, the declarations from tinygate.paths, the
-faults from tests/faults.
+hand and stays.
+With --check nothing is written, and 1 is the exit code where the page is out of date. The numbers
+come from docs/measurements/*.csv, the declarations from the built-in table, the faults from
+tests/faults.
 """
 
 from __future__ import annotations
@@ -17,20 +18,22 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-# From a clone without an installation, too; the readers of fault headers lie with the tests.
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "scripts")]
+from .stored import StoredError, read_folder
 
-from precision_stored import StoredError, read_folder  # noqa: E402
-from precision_tables import NOT_REGISTERED, regions  # noqa: E402
+ROOT = Path(__file__).resolve().parents[2]
+# From a clone without an installation, too; the readers of fault headers lie with the tests.
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from .tables import NOT_REGISTERED, regions  # noqa: E402
 
 PAGE = ROOT / "docs" / "precision.md"
 MEASUREMENTS = ROOT / "docs" / "measurements"
+COMMAND = ".venv/bin/python -m scripts.precision"
 MOST_DIFF_LINES = 60
 _REGION = re.compile(
     r"(<!-- table: (?P<name>[^\n>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL
 )
-# What may stand in the page before its path is there.
+# The regions of a path; one may stand in the page before its path is there.
 _OF_A_PATH = ("numerics ", "measured ")
 
 
@@ -44,7 +47,7 @@ def fill(page: str, tables: Mapping[str, str]) -> str:
     Raises:
         PageError: naming a mark without an end, a region nothing fills, or a table without one.
     """
-    found = [match["name"] for match in _REGION.finditer(page)]
+    found = _regions_of(page)
     if page.count("<!-- table: ") != len(found) or page.count("<!-- end -->") != len(found):
         raise PageError("a `<!-- table: NAME -->` without its `<!-- end -->`, or the reverse")
     for name in found:
@@ -60,6 +63,10 @@ def fill(page: str, tables: Mapping[str, str]) -> str:
         return f"{match[1]}\n{text}\n\n{match[4]}"
 
     return _REGION.sub(body, page)
+
+
+def _regions_of(page: str) -> list[str]:
+    return [match["name"] for match in _REGION.finditer(page)]
 
 
 def difference(old: str, new: str) -> str:
@@ -84,14 +91,13 @@ def main(arguments: list[str] | None = None, page: Path = PAGE, folder: Path = M
     except (StoredError, PageError) as error:
         print(f"precision: {error}", file=sys.stderr)
         return 1
+    if options.check and old != new:
+        print(difference(old, new), file=sys.stderr)
+        print(
+            f"precision: docs/precision.md is out of date\nhint: {COMMAND} writes it",
+            file=sys.stderr,
+        )
+        return 1
     if not options.check:
         page.write_text(new, encoding="utf-8")
-    elif old != new:
-        print(difference(old, new), file=sys.stderr)
-        print("precision: docs/precision.md is out of date", file=sys.stderr)
-        return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
