@@ -33,16 +33,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def regions(stored: list[Stored]) -> dict[str, str]:
+def regions(stored: list[Stored], paths: Sequence[FastPath] = BUILTIN) -> dict[str, str]:
     """The name of each region of the page -> its Markdown."""
-    names = [path.name for path in BUILTIN]
+    names = [path.name for path in paths]
     found = {
         "overview": overview(stored, names),
-        "prediction": prediction(BUILTIN),
+        "prediction": prediction(paths),
         "caught": caught(faults.faults()),
         "measured plug-ins": measured([s for s in stored if section(s.path) not in names]),
     }
-    for path in BUILTIN:
+    for path in paths:
         found[f"numerics {path.name}"] = numerics(path)
         found[f"measured {path.name}"] = measured(
             [s for s in stored if section(s.path) == path.name]

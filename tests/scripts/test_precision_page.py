@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from example_reports import case, check, read, report, store
 from precision import page as generator
 from precision import stored, tables
+
+from tinygate.core.fast_path import BUILTIN
 
 
 def test_a_report_becomes_rows() -> None:
@@ -133,6 +136,89 @@ def test_check_shows_the_difference_and_writing_mends_it(
     assert "out of date" in said
     assert generator.main([], page, folder) == 0
     assert generator.main(["--check"], page, folder) == 0
+
+
+PAGE = """# Precision
+
+<!-- table: overview -->
+<!-- end -->
+
+<!-- table: prediction -->
+<!-- end -->
+
+<!-- table: caught -->
+<!-- end -->
+
+## Plug-ins
+
+<!-- table: measured plug-ins -->
+<!-- end -->
+"""
+FIRST = replace(BUILTIN[0], name="first", why="it is only a name")
+OTHER = replace(BUILTIN[0], name="other", why="it is only another")
+
+
+def headings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("## ")]
+
+
+def test_a_registered_path_without_a_section_gets_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, paths = tmp_path / "precision.md", (*BUILTIN, FIRST)
+    page.write_text(generator.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    old = page.read_text(encoding="utf-8")
+
+    assert generator.main(["--check"], page, paths=paths) == 1
+    assert page.read_text(encoding="utf-8") == old
+    said = capsys.readouterr().err
+    assert "docs/precision.md has no section for first\n" in said
+    assert "hint: .venv/bin/python -m scripts.precision writes it" in said
+
+    assert generator.main([], page, paths=paths) == 0
+    assert "new section first" in capsys.readouterr().err
+    new = page.read_text(encoding="utf-8")
+    assert generator.main(["--check"], page, paths=paths) == 0
+    section = new.partition("## first\n\n")[2].partition("\n## ")[0]
+    assert section.startswith("Safe to try because: it is only a name.\n\n<!-- table: numerics")
+    assert "| declares | storage: A f32, B f16-packed;" in section
+    assert "<!-- table: measured first -->\n\nNot measured.\n\n<!-- end -->\n" in section
+    assert new.replace(f"## first\n\n{section}\n", "").count("first") == old.count("first") + 2
+    at = headings(new).index("## first")
+    assert headings(new)[at - 1] == f"## {BUILTIN[-1].name}"
+    assert [one for one in headings(new) if one != "## first"] == headings(old)
+
+
+def test_sections_come_in_the_order_of_the_table() -> None:
+    once = generator.add_sections(PAGE, [FIRST])
+    assert headings(once) == ["## first", "## Plug-ins"]
+    assert generator.add_sections(once, [FIRST]) == once
+    assert headings(generator.add_sections(once, [FIRST, OTHER])) == [
+        "## first",
+        "## other",
+        "## Plug-ins",
+    ]
+    assert headings(generator.add_sections(once, [OTHER, FIRST])) == [
+        "## other",
+        "## first",
+        "## Plug-ins",
+    ]
+    assert generator.add_sections("# Bare\n", [FIRST]).startswith("# Bare\n\n## first\n\nSafe")
+
+
+def test_a_section_that_lacks_a_region_keeps_its_prose_and_gets_it() -> None:
+    whole = generator.add_sections(PAGE, [FIRST, OTHER])
+    mark = "<!-- table: measured first -->\n<!-- end -->\n\n"
+    assert mark in whole
+    cut = whole.replace(mark, "By hand.\n\n")
+    assert generator.without_section(cut, [FIRST, OTHER]) == ["first"]
+    added = generator.add_sections(cut, [FIRST, OTHER])
+    assert headings(added) == headings(whole)
+    assert f"By hand.\n\n{mark}## other" in added
+    bare = PAGE + "\n## first\n\nBy hand.\n"
+    added = generator.add_sections(bare, [FIRST])
+    assert headings(added) == ["## Plug-ins", "## first"]
+    assert generator.without_section(added, [FIRST]) == []
 
 
 def test_a_stored_file_that_cannot_be_read_fails_the_check(
