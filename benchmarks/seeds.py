@@ -26,7 +26,7 @@ from tinygate.core.shape import SUITES, Shape
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
+from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import Runner
 from tinygate.paths.registry import registered, select
 
@@ -60,7 +60,7 @@ def main() -> int:
         parser.error(f"{path.name}: {missing}")
     path = path.for_adapter(info)[0]
     runner = Runner(engine.open(info.index, path.requires))
-    harness, found = Harness(runner), traits.probe(runner)
+    harness, found = Harness(runner), numerics.probe(runner)
     print(
         f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; "
         f"seeds {options.first} to {options.first + options.seeds - 1}"

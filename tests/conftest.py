@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits, choose
+from tinygate.core.adapter import MeasuredNumerics, choose
 from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import NoAdapterError
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
+from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
 
@@ -50,5 +51,10 @@ def harness(device: Device) -> Harness:
 
 
 @pytest.fixture(scope="session")
-def adapter_traits(harness: Harness) -> AdapterTraits:
-    return traits.probe(harness.runner)
+def measured_numerics(harness: Harness) -> MeasuredNumerics:
+    return numerics.probe(harness.runner)
+
+
+@pytest.fixture
+def run(harness: Harness, measured_numerics: MeasuredNumerics) -> Run:
+    return Run(harness, measured_numerics)

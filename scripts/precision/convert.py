@@ -69,7 +69,7 @@ def _identity(document: Object, command: str) -> Iterator[tuple[str, object]]:
         yield f"{name} version", engine["version"]
         for key, value in (("adapter", "name"), ("driver", "driver"), ("backend", "backend")):
             yield f"{name} {key}", adapter[value]
-        yield f"{name} subgroup_size", (platform["traits"] or {}).get("subgroup_size")
+        yield f"{name} subgroup_size", (platform["numerics"] or {}).get("subgroup_size")
         if adapter["toggles"]:
             yield f"{name} toggles", ", ".join(adapter["toggles"])
     for agreement in document["agreements"]:

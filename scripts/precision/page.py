@@ -33,7 +33,7 @@ from .tables import NOT_REGISTERED, regions  # noqa: E402
 PAGE = ROOT / "docs" / "precision.md"
 MEASUREMENTS = ROOT / "docs" / "measurements"
 COMMAND = ".venv/bin/python -m scripts.precision"
-MOST_DIFF_LINES = 60
+MAX_DIFF_LINES = 60
 _REGION = re.compile(
     r"(<!-- table: (?P<name>[^\n>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL
 )
@@ -136,8 +136,8 @@ def difference(old: str, new: str) -> str:
             old.splitlines(), new.splitlines(), "docs/precision.md", "generated", lineterm="", n=1
         )
     )
-    more = len(lines) - MOST_DIFF_LINES
-    return "\n".join(lines[:MOST_DIFF_LINES] + ([f"… and {more} more lines"] if more > 0 else []))
+    more = len(lines) - MAX_DIFF_LINES
+    return "\n".join(lines[:MAX_DIFF_LINES] + ([f"… and {more} more lines"] if more > 0 else []))
 
 
 def main(

@@ -14,7 +14,7 @@ from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.numerics.error_model import Predictor
 from tinygate.numerics.inputs.random import stream, uniform
-from tinygate.numerics.tolerance import Norm, conformance_limit, mean_rel_of_zero_mean
+from tinygate.numerics.tolerance import Norm, conformance_tolerance, mean_rel_of_zero_mean
 from tinygate.paths.builtin import BUILTIN
 
 from .stored import Case, Platform, Stored, canonical, failing, most_used, share
@@ -23,7 +23,7 @@ NOT_MEASURED = "Not measured."
 NOT_REGISTERED = "Not registered in this version, so nothing can activate it."
 _ORDER = ("ERROR", "FAIL", "PASS", "SKIP")
 _SIZES = re.compile(r"-\d+x\d+x\d+$")
-MOST_SHAPES = 4
+MAX_SHAPES = 4
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -170,8 +170,8 @@ def _failing(key: tuple[Platform, str], cases: list[Case]) -> list[tuple[str, ..
     rows: list[tuple[str, ...]] = []
     for (family, by), shapes in sorted(failing(cases).items()):
         unique = list(dict.fromkeys(shapes))
-        more = len(unique) - MOST_SHAPES
-        listed = ", ".join(unique[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
+        more = len(unique) - MAX_SHAPES
+        listed = ", ".join(unique[:MAX_SHAPES]) + (f" and {more} more" if more > 0 else "")
         rows.append((_where(key), family, by, listed))
     return rows
 
@@ -190,7 +190,7 @@ def numerics(path: FastPath) -> str:
         ("safe to try because", path.why),
     ]
     norms: tuple[Norm, ...] = ("G", "abs")
-    limits = {norm: [conformance_limit(path, K, norm) for K in (128, 4096)] for norm in norms}
+    limits = {norm: [conformance_tolerance(path, K, norm) for K in (128, 4096)] for norm in norms}
     for small, large in {tuple(found): found for found in limits.values()}:
         tail = f" ({small.value:.2e} at K=128, {large.value:.2e} at K=4096"
         tail += f"; {small.relative:.2e} of |S|)" if small.relative else ")"

@@ -428,7 +428,7 @@ def test_probe_lists_adapters_and_paths(capsys: pytest.CaptureFixture[str]) -> N
         "requires": [],
         "source": "built in",
     }
-    assert probed["traits"]["f32_round_to_nearest"] in {True, False}
+    assert probed["numerics"]["f32_round_to_nearest"] in {True, False}
     assert run(["probe"]) == 0
     text = capsys.readouterr().out
     assert "would use" in text

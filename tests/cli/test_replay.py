@@ -23,7 +23,7 @@ from tinygate.core.shape import Shape
 from tinygate.gate import failure
 from tinygate.gate.observations import Sample
 from tinygate.gpu.engines.base import Device
-from tinygate.numerics.tolerance import conformance_limit
+from tinygate.numerics.tolerance import conformance_tolerance
 from tinygate.paths import builtin
 from tinygate.report import saved_case
 from tinygate.report.saved_case import load
@@ -67,9 +67,9 @@ def case_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     A = rng.random((shape.M, shape.K), np.float32)
     B = rng.random((shape.K, shape.N), np.float32)
-    limit = conformance_limit(case.path, shape.K, "G")
+    limit = conformance_tolerance(case.path, shape.K, "G")
     sample = Sample(A, B, A, B, 2 * (A @ B), A @ B, wrong=True, limit=limit)
-    return Path(failure.save(tmp_path_factory.mktemp("saved"), case.blank(), case, sample))
+    return Path(failure.save(tmp_path_factory.mktemp("saved"), case.not_run(), case, sample))
 
 
 def test_what_is_saved_is_the_case(saved: Path) -> None:
@@ -145,11 +145,11 @@ def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_
     saved = load(case_file)
     A, B, F = (saved.arrays[name] for name in "ABF")
     path = replace(builtin.REFERENCE, name="wrong")
-    limit = conformance_limit(path, saved.shape.K, "G")
+    limit = conformance_tolerance(path, saved.shape.K, "G")
     sample = Sample(A, B, A, B, F, F, wrong=True, limit=limit)
     for name in ("native", "dawn"):
         case = Case(path, saved.shape, "uniform", 1, adapter=replace(device.info, engine=name))
-        failure.save(tmp_path, case.blank(), case, sample)
+        failure.save(tmp_path, case.not_run(), case, sample)
     found = {file.name: load(file).saved_on[0].split()[0] for file in tmp_path.iterdir()}
     assert found == {
         f"wrong_{SHAPE}_uniform_1.npz": "native",
@@ -402,10 +402,10 @@ def test_a_truncated_file_is_refused(case_file: Path, tmp_path: Path, keep: int)
 
 
 def test_any_damage_is_refused_or_does_no_harm(case_file: Path, tmp_path: Path) -> None:
-    whole, chance = case_file.read_bytes(), random.Random(1)
+    integer, chance = case_file.read_bytes(), random.Random(1)
     bad = tmp_path / "bad.npz"
     for _ in range(300):
-        data = bytearray(whole)
+        data = bytearray(integer)
         for _ in range(chance.randint(1, 8)):
             # The end holds the directory, which is where damage has most ways to go wrong.
             low = chance.choice([0, len(data) - 700])

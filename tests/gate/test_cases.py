@@ -15,8 +15,9 @@ from typing import Any
 import faults
 import numpy as np
 import pytest
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits, Limits
+from tinygate.core.adapter import AdapterLimits
 from tinygate.core.case import Case
 from tinygate.core.errors import (
     CannotVerifyError,
@@ -28,7 +29,6 @@ from tinygate.core.errors import (
 )
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
 from tinygate.core.status import Status
 from tinygate.core.vocabulary import FEATURES
@@ -54,31 +54,6 @@ BY_NAME = {path.name: path for path in BUILTIN}
 RIGHT = faults.right("right_f32").path
 SMALL = Shape(17, 33, 65)
 NO_DRIVERS = ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES")
-
-
-class Run:
-    """Runs a case on the session's device, or on another harness."""
-
-    def __init__(self, harness: Harness, traits: AdapterTraits) -> None:
-        self.harness = harness
-        self.traits = traits
-
-    def __call__(
-        self,
-        path: FastPath,
-        shape: str | Shape,
-        family: str = "uniform",
-        seed: int = DEFAULT_SEED,
-        harness: Harness | None = None,
-    ) -> CaseResult:
-        where = Shape.parse(shape) if isinstance(shape, str) else shape
-        case = Case(path, where, family, seed)
-        return case_run.run_case(harness or self.harness, self.traits, case)
-
-
-@pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
-    return Run(harness, adapter_traits)
 
 
 def own_path(folder: Path, source: str, **fields: Any) -> FastPath:
@@ -120,7 +95,7 @@ def changed(old: str, new: str) -> str:
 )
 def test_wrong_kernel(run: Run, case: str, fault: str, says: list[str]) -> None:
     wrong = faults.fault(fault)
-    if not wrong.shows_on(run.traits):
+    if not wrong.shows_on(run.numerics):
         pytest.skip(f"shows only on adapters with {wrong.adapters}")
     result = run(wrong.path, wrong.shapes[0])
     assert result.status is Status.FAIL, case
@@ -129,7 +104,7 @@ def test_wrong_kernel(run: Run, case: str, fault: str, says: list[str]) -> None:
 
 
 def test_lanes_32_records_the_subgroup_size(run: Run) -> None:
-    assert (run.traits.subgroup_size is None) == (
+    assert (run.numerics.subgroup_size is None) == (
         "subgroups" not in run.harness.device.info.features
     )
 
@@ -142,8 +117,8 @@ def test_lanes_32_in_a_report(device: Device) -> None:
         assert {path.status for path in report.paths} == {Status.SKIP}
         return
     (platform,) = report.platforms
-    assert platform.traits is not None
-    lanes = platform.traits.subgroup_size
+    assert platform.numerics is not None
+    lanes = platform.numerics.subgroup_size
     assert lanes is not None
     expected = Status.FAIL if lanes < 32 else Status.PASS
     assert [path.status for path in report.paths] == [expected, Status.PASS]
@@ -161,7 +136,7 @@ class Misreported:
 
 
 def test_lanes_that_are_not_as_reported_are_refused(run: Run) -> None:
-    lanes = run.traits.subgroup_size
+    lanes = run.numerics.subgroup_size
     if lanes is None:
         pytest.skip("the adapter has no subgroups")
     runner = Runner(Misreported(run.harness.device, 2 * lanes, 4 * lanes))
@@ -256,7 +231,7 @@ def test_f32_mislabelled(run: Run, K: int) -> None:
 
 def test_subnormal(run: Run) -> None:
     result = run(STORAGE, "16x256x64", "subnormal")
-    if run.traits.f16_subnormals:
+    if run.numerics.f16_subnormals:
         assert result.status is Status.PASS, result.reason
     else:
         assert "subnormals flushed" in result.reason
@@ -310,7 +285,7 @@ class Limited:
 
     def __init__(self, device: Device, binding: int) -> None:
         self._device = device
-        limits: Limits = replace(device.info.limits, max_storage_buffer_binding_size=binding)
+        limits: AdapterLimits = replace(device.info.limits, max_storage_buffer_binding_size=binding)
         self.info = replace(device.info, limits=limits)
 
     def __getattr__(self, name: str) -> Any:

@@ -10,7 +10,7 @@ import faults
 import pytest
 from faults import CHECKS, Fault, HeaderError, Right
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
@@ -66,25 +66,25 @@ RIGHT = [
 class Gate:
     """Runs each case once, however many tests look at it."""
 
-    def __init__(self, harness: Harness, traits: AdapterTraits) -> None:
-        self.traits = traits
+    def __init__(self, harness: Harness, numerics: MeasuredNumerics) -> None:
+        self.numerics = numerics
         self._harness = harness
         self.run = cache(self._run)
 
     def _run(self, path: FastPath, shape: Shape, family: str) -> CaseResult:
         if missing := path.missing_features(self._harness.device.info):
             pytest.skip(missing)
-        return run_case(self._harness, self.traits, Case(path, shape, family, DEFAULT_SEED))
+        return run_case(self._harness, self.numerics, Case(path, shape, family, DEFAULT_SEED))
 
 
 @pytest.fixture(scope="module")
-def gate(harness: Harness, adapter_traits: AdapterTraits) -> Gate:
-    return Gate(harness, adapter_traits)
+def gate(harness: Harness, measured_numerics: MeasuredNumerics) -> Gate:
+    return Gate(harness, measured_numerics)
 
 
 @pytest.mark.parametrize(("fault", "shape", "family"), FAILING)
 def test_a_fault_fails_for_its_reason(gate: Gate, fault: Fault, shape: Shape, family: str) -> None:
-    if not fault.shows_on(gate.traits):
+    if not fault.shows_on(gate.numerics):
         pytest.skip(f"shows only on adapters with {fault.adapters}")
     result = gate.run(fault.path, shape, family)
     failing = {check.name for check in result.checks if check.status is Status.FAIL}

@@ -17,7 +17,7 @@ from tinygate.numerics.checks import decide
 from tinygate.numerics.compare import Deviation, Packing, Region
 from tinygate.numerics.diagnosis import Cause
 from tinygate.numerics.formats import FORMATS
-from tinygate.numerics.tolerance import Limit
+from tinygate.numerics.tolerance import Tolerance
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 SHAPE = "64x128x128"
@@ -143,7 +143,7 @@ def test_guards() -> None:
     assert gate.packed_past().status is FAIL
 
 
-LIMITED = Limit(1e-6, "G", 0.0, "because")
+LIMITED = Tolerance(1e-6, "G", 0.0, "because")
 
 
 def deviation(worst: float) -> Deviation:
@@ -208,7 +208,7 @@ def test_a_refusal_is_right_only_where_something_does_not_fit() -> None:
     assert gate.refused(PackingRefusedError.over(65504, (k, n), 7e4), ONE).status is PASS
     unplaced = PackingRefusedError(f"refused: B[{k},{n}]=7.0e4")
     assert gate.refused(unplaced, ONE).status is FAIL, "words are not read"
-    assert gate.refused(PackingRefusedError.over(1, (k, n), 7e4, matrix="A"), ONE).status is FAIL
+    assert gate.refused(PackingRefusedError.over(1, (k, n), 7e4, operand="A"), ONE).status is FAIL
     wrong_place = gate.refused(PackingRefusedError.over(65504, (k, n + 1), 7e4), ONE)
     assert wrong_place.status is FAIL
     assert f"the first value over the range is B[{k},{n}]" in wrong_place.reason

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_cases import Run
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits
 from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import ErrorParts
-from tinygate.gate.products import Harness
 from tinygate.numerics.error_parts import energies, parts
 from tinygate.paths.builtin import BUILTIN
 
 PATHS = [path for path in BUILTIN if path.quantized]
-
-
-@pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
-    return Run(harness, adapter_traits)
 
 
 def test_each_error_is_of_its_own_stage() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygate.core.adapter import AdapterInfo, Limits, MatrixConfiguration
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MatrixConfiguration
 from tinygate.core.errors import ConfigError, UnknownNameError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Entry
@@ -201,7 +201,7 @@ def test_a_misfit_names_the_axis(multiple_of: tuple[int, int, int], says: str | 
 
 def adapter(*features: str) -> AdapterInfo:
     """An adapter of the native engine with those features."""
-    limits = Limits(1 << 31, 1 << 30, 65535, 1024, 32768, 256)
+    limits = AdapterLimits(1 << 31, 1 << 30, 65535, 1024, 32768, 256)
     return AdapterInfo("native", "0", 0, "a", "CPU", "Vulkan", "d", tuple(features), limits)
 
 
@@ -227,7 +227,7 @@ def test_what_is_listed_and_cannot_be_used_has_its_reason() -> None:
 WIDE = MatrixConfiguration("f16", "f32", 16, 16, 16)
 NARROW = MatrixConfiguration("f16", "f32", 16, 8, 16)
 HALF = MatrixConfiguration("f16", "f16", 16, 16, 16)
-MATRIX = replace(PATH, name="coop", requires=("subgroup-matrix",), matrix=("f16", "f32"))
+MATRIX = replace(PATH, name="coop", requires=("subgroup-matrix",), matrix_types=("f16", "f32"))
 
 
 def test_a_matrix_path_runs_on_every_configuration_the_adapter_lists() -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tinygate.cli.main import run
-from tinygate.core.adapter import AdapterTraits, Limits
+from tinygate.core.adapter import AdapterLimits, MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError, LimitError
@@ -357,7 +357,7 @@ def test_slots_in_any_order_with_gaps() -> None:
 
 
 def test_a_dispatch_by_axis_names_its_limit(tmp_path: Path) -> None:
-    limits = Limits(1 << 40, 1 << 40, 100, 256, 16384, 256)
+    limits = AdapterLimits(1 << 40, 1 << 40, 100, 256, 16384, 256)
     (entry,) = manifest.load(written(tmp_path)).entries
     assert dispatch_size(entry, Shape(9, 1, 800), limits) == (100, 2, 1)
     with pytest.raises(LimitError) as caught:
@@ -369,9 +369,9 @@ def test_a_dispatch_by_axis_names_its_limit(tmp_path: Path) -> None:
 class Gate:
     """Runs a manifest on the session's device."""
 
-    def __init__(self, harness: Harness, traits: AdapterTraits, folder: Path) -> None:
+    def __init__(self, harness: Harness, numerics: MeasuredNumerics, folder: Path) -> None:
         self.harness = harness
-        self.traits = traits
+        self.numerics = numerics
         self.folder = folder
 
     def __call__(
@@ -379,12 +379,12 @@ class Gate:
     ) -> CaseResult:
         path = manifest.load(written(self.folder, text, kernel))
         case = Case(path, Shape.parse(shape), family, DEFAULT_SEED)
-        return run_case(self.harness, self.traits, case)
+        return run_case(self.harness, self.numerics, case)
 
 
 @pytest.fixture
-def gate(harness: Harness, adapter_traits: AdapterTraits, tmp_path: Path) -> Gate:
-    return Gate(harness, adapter_traits, tmp_path)
+def gate(harness: Harness, measured_numerics: MeasuredNumerics, tmp_path: Path) -> Gate:
+    return Gate(harness, measured_numerics, tmp_path)
 
 
 @pytest.mark.parametrize("family", DEFAULT_FAMILIES)
@@ -460,7 +460,7 @@ def test_constants_shape_and_subgroup_size(gate: Gate) -> None:
     assert gate(text, kernel).status is Status.PASS
     lanes = "override lanes: u32;\n" + swapped(PLAIN, ("= sum;", "= sum * f32(lanes) / SIZE;"))
     text = MINIMAL + '[constants]\nlanes = "subgroup_size"\n'
-    size = gate.traits.subgroup_size
+    size = gate.numerics.subgroup_size
     result = gate(text, lanes.replace("SIZE", f"{size or 1}.0"))
     assert result.status is (Status.PASS if size else Status.ERROR), result.reason
     gate.harness.runner.subgroup_size, known = None, gate.harness.runner.subgroup_size

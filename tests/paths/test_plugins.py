@@ -82,7 +82,7 @@ def test_a_path_of_each_kind(install: Install, tmp_path: Path) -> None:
     assert (one.name, one.source, one.call) == ("one", "plug-in acme 1.2", "")
     assert (two.name, two.pill, two.call) == ("two", "Two", "acme:some")
     assert two.opt_in
-    assert two.readable
+    assert two.readback
     assert pickle.loads(pickle.dumps(two)) == two
     assert len(source_hash(two)) == 64
     assert plugins.load_call(two).name == "two"

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits, MatrixConfiguration, Platform
+from tinygate.core.adapter import (
+    AdapterInfo,
+    AdapterLimits,
+    MatrixConfiguration,
+    MeasuredNumerics,
+    Platform,
+)
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, EngineAgreement, PathResult, Report
 from tinygate.core.status import Check, State, Status, worst
@@ -24,7 +30,7 @@ ADAPTER = AdapterInfo(
     backend="Vulkan",
     driver="Mesa 25.0.7",
     features=("subgroups",),
-    limits=Limits(1 << 31, 1 << 30, 65535, 1024, 32768, 256),
+    limits=AdapterLimits(1 << 31, 1 << 30, 65535, 1024, 32768, 256),
     subgroup_min=4,
     subgroup_max=128,
 )
@@ -100,7 +106,7 @@ def report(*paths: PathResult) -> Report:
     """A run over paths."""
     return Report(
         version="0.1.0",
-        platforms=(Platform("native", ADAPTER, AdapterTraits(subgroup_size=8)),),
+        platforms=(Platform("native", ADAPTER, MeasuredNumerics(subgroup_size=8)),),
         seed=12345,
         shapes=("64x128x128",),
         families=("uniform", "positive"),
@@ -142,7 +148,7 @@ def hostile() -> Report:
         started=HOSTILE,
         notes=(HOSTILE,),
         required=(HOSTILE,),
-        platforms=(Platform(HOSTILE, adapter, AdapterTraits(subgroup_size=8)),),
+        platforms=(Platform(HOSTILE, adapter, MeasuredNumerics(subgroup_size=8)),),
     )
 
 
@@ -177,7 +183,7 @@ TWO = replace(
         on("dawn", path(missing="shader-f16", name="f16-compute")),
     ),
     platforms=(
-        Platform("native", ADAPTER, AdapterTraits(subgroup_size=8)),
+        Platform("native", ADAPTER, MeasuredNumerics(subgroup_size=8)),
         Platform(
             "dawn",
             replace(
@@ -186,7 +192,7 @@ TWO = replace(
                 toggles=("allow_unsafe_apis",),
                 matrices=(MatrixConfiguration("f16", "f32", 8, 8, 8),),
             ),
-            AdapterTraits(subgroup_size=8),
+            MeasuredNumerics(subgroup_size=8),
         ),
     ),
     agreements=(EngineAgreement("f16-storage", ("native", "dawn"), agreeing=1, compared=1),),

@@ -21,7 +21,7 @@ from sample_reports import (
     report,
 )
 
-from tinygate.core.adapter import AdapterTraits, Platform
+from tinygate.core.adapter import MeasuredNumerics, Platform
 from tinygate.core.results import Report
 from tinygate.core.status import State, Status
 from tinygate.report import console, gate_line
@@ -50,7 +50,7 @@ def test_first_line_is_the_identity() -> None:
 )
 def test_subgroup(size: int | None, low: int | None, high: int | None, expected: str) -> None:
     adapter = replace(ADAPTER, subgroup_min=low, subgroup_max=high)
-    platform = Platform("native", adapter, AdapterTraits(subgroup_size=size))
+    platform = Platform("native", adapter, MeasuredNumerics(subgroup_size=size))
     line = console.header("0", platform)
     assert line.endswith(f" · {expected}\n")
 

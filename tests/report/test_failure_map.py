@@ -104,7 +104,7 @@ def test_a_place_without_values_and_values_that_differ_late() -> None:
     bad[1, 2] = True
     found = failure(bad)
     assert failure_map.summary(found) == "first wrong C[1,2]; 1 of 16 wrong, row 1, column 2"
-    close = replace(found, got=1.00000012, want=1.0, matrix="B")
+    close = replace(found, got=1.00000012, want=1.0, operand="B")
     assert failure_map.summary(close).startswith("first wrong B[1,2]: got 1.00000012, want 1;")
 
 
@@ -135,7 +135,7 @@ def test_every_format_says_where_and_warns(name: str) -> None:
         found = json.loads(text)["paths"][0]["cases"][0]
         assert found["failure"]["first"] == [3, 5]
         assert found["failure"]["count"] == 4
-        assert found["failure"]["matrix"] == "C"
+        assert found["failure"]["operand"] == "C"
         assert found["failure"]["cells"][0][:4] == [0, 0, 0.25 / 2, 0.25]
         assert found["saved"] == "out/a case.npz"
         assert found["replay_saved"] == "tinygate replay 'out/a case.npz'"

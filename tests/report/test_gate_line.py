@@ -199,5 +199,5 @@ def test_nothing_is_measured_where_nothing_was_verified(status: Status) -> None:
 
 
 def test_a_blank_case_is_not_green() -> None:
-    blank = CaseResult("f16-storage", SHAPE, "main/K128", "uniform", 12345)
-    assert case_line(blank, single_shape=True) == "[ops] f16-storage gate: ERROR: not run"
+    not_run = CaseResult("f16-storage", SHAPE, "main/K128", "uniform", 12345)
+    assert case_line(not_run, single_shape=True) == "[ops] f16-storage gate: ERROR: not run"

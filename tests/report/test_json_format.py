@@ -99,7 +99,7 @@ def test_identity() -> None:
 def test_not_measured_is_null_and_not_finite_is_a_word() -> None:
     empty = strict(renderer.render(EMPTY))
     (platform,) = empty["platforms"]
-    assert platform["adapter"] is platform["traits"] is None
+    assert platform["adapter"] is platform["numerics"] is None
     assert empty["seconds"] is empty["started"] is None
     case = strict(renderer.render(hostile()))["paths"][0]["cases"][0]
     assert case["metrics"]["mean_ref"] == "NaN"

@@ -48,7 +48,7 @@ def report(*cases: Object, path: str = "f16-storage", **changes: Any) -> Object:
             "backend": "Vulkan",
             "toggles": [],
         },
-        "traits": {"subgroup_size": 8},
+        "numerics": {"subgroup_size": 8},
     }
     found = {"path": path, "engine": "native", "state": "active", "reason": None, "missing": None}
     return {

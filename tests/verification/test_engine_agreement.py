@@ -121,9 +121,9 @@ def test_other_adapters_are_said_beside_it() -> None:
 
 def test_what_was_not_compared_is_not_called_agreement() -> None:
     assert verified(BOTH, On("native"), On("dawn")).agreements == ()
-    blank = Platform("native", None, None)
-    assert agreements([], [blank, replace(blank, engine="dawn")]) == ()
-    assert agreements([PathResult("p", "p", Status.PASS, State.ACTIVE)], [blank]) == ()
+    not_run = Platform("native", None, None)
+    assert agreements([], [not_run, replace(not_run, engine="dawn")]) == ()
+    assert agreements([PathResult("p", "p", Status.PASS, State.ACTIVE)], [not_run]) == ()
 
 
 def test_a_path_required_is_required_on_every_engine() -> None:

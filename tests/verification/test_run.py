@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from tinygate import __version__
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.errors import CannotVerifyError, DeviceError, NoAdapterError
 from tinygate.core.family import parse_families
@@ -22,7 +22,7 @@ from tinygate.core.status import Status
 from tinygate.paths.builtin import BUILTIN
 from tinygate.report.gate_line import lines
 from tinygate.verification.plan import Plan
-from tinygate.verification.run import blank, run
+from tinygate.verification.run import not_run, run
 from tinygate.worker.protocol import Opened
 from tinygate.worker.supervisor import Supervisor
 
@@ -35,13 +35,13 @@ PLAN = Plan((PATH,), (TILE,))
 
 
 def adapter(*features: str) -> AdapterInfo:
-    limits = Limits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
+    limits = AdapterLimits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
     return AdapterInfo("native", "1.0", 0, "llvmpipe", "CPU", "Vulkan", "1.2", features, limits)
 
 
 def passing(case: Case) -> CaseResult:
     metrics = Metrics(0.122, 1.33e-4, 0.00075, 0.054, 8192)
-    return replace(case.blank(), status=PASS, reason="", not_run=False, metrics=metrics, runs=2)
+    return replace(case.not_run(), status=PASS, reason="", not_run=False, metrics=metrics, runs=2)
 
 
 def failing(case: Case) -> CaseResult:
@@ -57,7 +57,7 @@ class Worker:
         self.asked: list[str] = []
 
     def open(self, engine: str) -> Opened:
-        return Opened(self.info, (self.info,), AdapterTraits(subgroup_size=8))
+        return Opened(self.info, (self.info,), MeasuredNumerics(subgroup_size=8))
 
     def run(self, case: Case) -> CaseResult:
         self.asked.append(case.id)
@@ -105,9 +105,9 @@ def test_a_case_is_whole() -> None:
     for case, family in zip(plan.cases(PATH), FOUR, strict=True):
         assert (case.path, case.shape, case.family) == (PATH, TILE, family)
         assert (case.seed, case.repeat) == (7, 20)
-        assert case.id == case.blank().id
-        assert case.blank().shape_class == PATH.shape_class(TILE)
-        assert (case.blank().status, case.blank().reason) == (ERROR, "not run")
+        assert case.id == case.not_run().id
+        assert case.not_run().shape_class == PATH.shape_class(TILE)
+        assert (case.not_run().status, case.not_run().reason) == (ERROR, "not run")
 
 
 def test_a_shape_that_is_named_twice_runs_once() -> None:
@@ -118,7 +118,7 @@ def test_a_shape_that_is_named_twice_runs_once() -> None:
         "1x77x131",
         "64x128x128:mlp",
     ]
-    assert blank(plan).shapes == ("64x128x128", "1x77x131", "64x128x128:mlp")
+    assert not_run(plan).shapes == ("64x128x128", "1x77x131", "64x128x128:mlp")
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_the_features_to_switch_on() -> None:
 
 
 def test_a_blank_report_is_not_green() -> None:
-    report = blank(replace(PLAN, paths=(PATH, SECOND), seed=9, required=("second",)))
+    report = not_run(replace(PLAN, paths=(PATH, SECOND), seed=9, required=("second",)))
     assert (report.exit_code, report.seed, report.required) == (3, 9, ("second",))
     assert report.version == __version__
     assert [path.status for path in report.paths] == [ERROR, ERROR]
     assert [case.reason for case in report.cases] == ["not run"] * 8
     assert not report.active
     assert len(report.paths[0].source_hash) == 64
-    assert blank(replace(PLAN, filter="nothing")).exit_code == 3
+    assert not_run(replace(PLAN, filter="nothing")).exit_code == 3
 
 
 # ---- a run ----
@@ -165,7 +165,7 @@ def test_a_run_that_passes() -> None:
     assert report.exit_code == 0
     assert report.status_line == "f16-storage matmul active"
     assert report.platforms[0].adapter == worker.info
-    assert report.platforms[0].traits == AdapterTraits(subgroup_size=8)
+    assert report.platforms[0].numerics == MeasuredNumerics(subgroup_size=8)
     assert report.notes == ("llvmpipe is a CPU adapter: its verdicts say nothing about a GPU",)
     assert worker.asked == [f"f16-storage/64x128x128/{family}" for family in FOUR]
     assert log.events == [

@@ -183,7 +183,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
 
 
 def test_what_cannot_be_read_back_is_never_active() -> None:
-    found = judge_path(replace(PATH, readable=False), FOUR)
+    found = judge_path(replace(PATH, readback=False), FOUR)
     assert (found.state, found.active) == ("passes activation", False)
     assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: what it")
 

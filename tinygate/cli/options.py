@@ -27,14 +27,14 @@ class ColorMode(StrEnum):
     NEVER = "never"
 
 
-def whole(least: int, most: int) -> Callable[[str | int], int]:
+def integer(min_: int, max_: int) -> Callable[[str | int], int]:
     """A parser of whole numbers within bounds."""
 
     def parse(value: str | int) -> int:
         text = str(value).strip()
-        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not least <= int(text) <= most:
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not min_ <= int(text) <= max_:
             raise typer.BadParameter(
-                f"{shown(text, 40)!r} is not a whole number from {least} to {most}"
+                f"{shown(text, 40)!r} is not a whole number from {min_} to {max_}"
             )
         return int(text)
 
@@ -178,7 +178,7 @@ Seed = Annotated[
         "--seed",
         envvar="TINYGATE_SEED",
         show_envvar=False,
-        parser=whole(0, 2**63 - 1),
+        parser=integer(0, 2**63 - 1),
         metavar="SEED",
         help="Seed of every input: 0 to 2^63-1.",
     ),
@@ -189,7 +189,7 @@ Repeat = Annotated[
         "--repeat",
         envvar="TINYGATE_REPEAT",
         show_envvar=False,
-        parser=whole(2, 10_000),
+        parser=integer(2, 10_000),
         metavar="N",
         help="Runs per case; outputs must agree bit for bit: 2 to 10000.",
     ),

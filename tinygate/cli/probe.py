@@ -11,14 +11,14 @@ import typer
 from tinygate.cli import options, provenance
 from tinygate.cli.lookup import load_paths, one_engine
 from tinygate.core import adapter as adapters
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MeasuredNumerics
 from tinygate.core.fast_path import FastPath
 from tinygate.core.text import clean
 from tinygate.report.summary import subgroup
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def probe(
@@ -45,14 +45,14 @@ def probe(
 
 @dataclass(frozen=True)
 class Probe:
-    """`traits` were measured on the chosen adapter."""
+    """`numerics` were measured on the chosen adapter."""
 
     engine: str
     adapters: tuple[AdapterInfo, ...]
     chosen: AdapterInfo
     why: str
     notes: tuple[str, ...]
-    traits: AdapterTraits
+    numerics: MeasuredNumerics
     paths: tuple[FastPath, ...]
 
     def missing(self, path: FastPath) -> str:
@@ -78,7 +78,7 @@ def measure(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Prob
         chosen=chosen,
         why=adapters.reason(chosen, found, query),
         notes=adapters.notes(found, chosen),
-        traits=opened.traits,
+        numerics=opened.numerics,
         paths=paths,
     )
 
@@ -95,7 +95,7 @@ def render_json(probe: Probe) -> str:
                 "chosen": probe.chosen.index,
                 "why": probe.why,
                 "notes": probe.notes,
-                "traits": asdict(probe.traits),
+                "numerics": asdict(probe.numerics),
                 "paths": [
                     {
                         "path": path.name,
@@ -119,7 +119,7 @@ def render_text(probe: Probe) -> str:
     lines = [f"engine {probe.engine} {probe.chosen.engine_version}"]
     for adapter in probe.adapters:
         chosen = adapter.index == probe.chosen.index
-        lines += _adapter(adapter, probe.traits if chosen else None)
+        lines += _adapter(adapter, probe.numerics if chosen else None)
     lines.append(f"default adapter: {probe.chosen.index} ({probe.why})")
     lines += [f"note: {note}" for note in probe.notes]
     lines.append("")
@@ -132,17 +132,17 @@ def render_text(probe: Probe) -> str:
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
-def _adapter(adapter: AdapterInfo, traits: AdapterTraits | None) -> list[str]:
-    mark = "*" if traits else " "
+def _adapter(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> list[str]:
+    mark = "*" if numerics else " "
     rounding = []
-    if traits:
+    if numerics:
         rounding = [
-            f"f32 sums {_rounding(traits.f32_round_to_nearest)}",
-            f"f16 conversion {_rounding(traits.f16_round_to_nearest)}",
-            f"f16 subnormals {'kept' if traits.f16_subnormals else 'flushed'}",
+            f"f32 sums {_rounding(numerics.f32_round_to_nearest)}",
+            f"f16 conversion {_rounding(numerics.f16_round_to_nearest)}",
+            f"f16 subnormals {'kept' if numerics.f16_subnormals else 'flushed'}",
         ]
     rows = [
-        [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, traits)],
+        [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, numerics)],
         [f"features: {', '.join(adapter.features) or 'none'}"],
         [f"limits: {_limits(adapter.limits)}"],
         rounding,
@@ -156,7 +156,7 @@ def _rounding(nearest: bool) -> str:
     return "to nearest" if nearest else "not to nearest"
 
 
-def _limits(limits: Limits) -> str:
+def _limits(limits: AdapterLimits) -> str:
     return (
         f"binding {_size(limits.max_storage_buffer_binding_size)}, "
         f"buffer {_size(limits.max_buffer_size)}, "

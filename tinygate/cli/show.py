@@ -56,7 +56,7 @@ class Show:
     def opened(self, opened: Opened, notes: Sequence[str]) -> None:
         """Print the first line, and what a reader must know."""
         if self._text and self._view.verbosity >= 0:
-            platform = Platform(opened.adapter.engine, opened.adapter, opened.traits)
+            platform = Platform(opened.adapter.engine, opened.adapter, opened.numerics)
             self._write(console.header(__version__, platform))
         with self._progress.paused():
             sys.stderr.write(console.notes(notes))

@@ -103,7 +103,7 @@ def run_and_show(plan: Plan, view: View) -> Report:
     Raises:
         TinygateError: where nothing could be run at all; the exports then say so too.
     """
-    from tinygate.verification.run import blank, run
+    from tinygate.verification.run import not_run, run
     from tinygate.worker.supervisor import Supervisor
 
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
@@ -111,7 +111,7 @@ def run_and_show(plan: Plan, view: View) -> Report:
         from tinygate.cli.show import Show
         from tinygate.report.files import Exports
 
-        outline = blank(plan)
+        outline = not_run(plan)
         exports = Exports(view.exports, outline)
         with Show(view, single_shape=outline.single_shape) as show:
             try:

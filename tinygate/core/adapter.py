@@ -12,7 +12,7 @@ Kind = Literal["discrete", "integrated", "CPU", "unknown"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class AdapterLimits:
     """The adapter limits that decide whether a product fits. Bytes, or counts."""
 
     max_buffer_size: int
@@ -60,7 +60,7 @@ class AdapterInfo:
     backend: str
     driver: str
     features: tuple[str, ...]
-    limits: Limits
+    limits: AdapterLimits
     subgroup_min: int | None = None
     subgroup_max: int | None = None
     unavailable: tuple[tuple[str, str], ...] = ()
@@ -82,7 +82,7 @@ class AdapterInfo:
 
 
 @dataclass(frozen=True)
-class AdapterTraits:
+class MeasuredNumerics:
     """What probes measured on an open device.
 
     subgroup_size        lanes that really ran together; None where the adapter has no subgroups
@@ -103,7 +103,7 @@ class Platform:
 
     engine: str
     adapter: AdapterInfo | None
-    traits: AdapterTraits | None
+    numerics: MeasuredNumerics | None
 
 
 # A discrete GPU before an integrated one before whatever else before a CPU.

@@ -32,7 +32,7 @@ class Case:
         """`path/MxKxN/family`."""
         return f"{self.path.name}/{self.shape.label}/{self.family}"
 
-    def blank(self) -> CaseResult:
+    def not_run(self) -> CaseResult:
         """The result before anything ran: ERROR "not run"."""
         return CaseResult(
             path=self.path.name,
@@ -44,8 +44,8 @@ class Case:
 
     def error(self, error: TinygateError) -> CaseResult:
         """The result where it could not be verified."""
-        return replace(self.blank(), reason=error.message, hint=error.hint, not_run=False)
+        return replace(self.not_run(), reason=error.message, hint=error.hint, not_run=False)
 
     def skip(self, reason: str) -> CaseResult:
         """The result where path and shape do not fit each other."""
-        return replace(self.blank(), status=Status.SKIP, reason=reason, not_run=False)
+        return replace(self.not_run(), status=Status.SKIP, reason=reason, not_run=False)

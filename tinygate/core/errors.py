@@ -104,7 +104,7 @@ class InputError(CannotVerifyError):
 class PackingRefusedError(CannotVerifyError):
     """An operand holds a value that the storage format cannot represent.
 
-    matrix   "A" or "B"
+    operand  "A" or "B"
     index    [row, column] of the first such value; None where it is not known
     value    that value
     count    how many there are
@@ -115,13 +115,13 @@ class PackingRefusedError(CannotVerifyError):
         message: str,
         hint: str = "keep these weights in f32, or scale them",
         *,
-        matrix: str = "B",
+        operand: str = "B",
         index: tuple[int, int] | None = None,
         value: float = float("nan"),
         count: int = 1,
     ) -> None:
         super().__init__(message, hint)
-        self.matrix = matrix
+        self.operand = operand
         self.index = index
         self.value = value
         self.count = count
@@ -133,7 +133,7 @@ class PackingRefusedError(CannotVerifyError):
         index: tuple[int, int],
         value: float,
         *,
-        matrix: str = "B",
+        operand: str = "B",
         count: int = 1,
     ) -> PackingRefusedError:
         """Refuse a value over the format's largest: `refused: B[3,5]=7.0e4 and 2 more, over the
@@ -141,9 +141,9 @@ class PackingRefusedError(CannotVerifyError):
         row, column = index
         more = f" and {count - 1} more" if count > 1 else ""
         return cls(
-            f"refused: {matrix}[{row},{column}]={_short(value)}{more}, "
+            f"refused: {operand}[{row},{column}]={_short(value)}{more}, "
             f"over the format's {largest:g}",
-            matrix=matrix,
+            operand=operand,
             index=index,
             value=value,
             count=count,

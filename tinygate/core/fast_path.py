@@ -42,7 +42,7 @@ class FastPath:
     multiple_of      (M, K, N) must be multiples of these, else SKIP
     depends_on       a path that this one builds on: where that one failed, this one is SKIP
     fallback         the path that runs in its place where it is not active
-    matrix           (component, result) of the subgroup matrices that the kernel is written for
+    matrix_types     (component, result) of the subgroup matrices that the kernel is written for
     matrix_sizes     (M, N, K) of the configuration it is compiled for; None until it is known
     why              what makes this path safe to try, in words
     engines          engines the kernel is written for; on another the path is SKIP
@@ -72,7 +72,7 @@ class FastPath:
     multiple_of: tuple[int, int, int] = (1, 1, 1)
     depends_on: str = ""
     fallback: str = "f32"
-    matrix: tuple[str, str] | None = None
+    matrix_types: tuple[str, str] | None = None
     matrix_sizes: tuple[int, int, int] | None = None
     source: str = "built in"
     engines: tuple[str, ...] = TARGETS
@@ -80,7 +80,7 @@ class FastPath:
     dims: tuple[Field, ...] = DEFAULT_DIMS
     guard: bool = True
     call: str = ""
-    readable: bool = True
+    readback: bool = True
     file: str = ""
 
     @property
@@ -142,19 +142,19 @@ class FastPath:
         untold = [name for name in lacking if name not in reasons]
         if untold:
             told.insert(0, f"adapter lacks {', '.join(untold)}")
-        if not told and self.matrix and not self.configurations(adapter):
-            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix)}"]
+        if not told and self.matrix_types and not self.configurations(adapter):
+            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix_types)}"]
         return "; ".join(told)
 
     def configurations(self, adapter: AdapterInfo) -> tuple[MatrixConfiguration, ...]:
         """The subgroup matrices the kernel can use there, the largest first."""
-        found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix]
+        found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix_types]
         return tuple(sorted(dict.fromkeys(found), key=lambda m: -m.M * m.N * m.K))
 
     def for_adapter(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
         """The path as it runs there: itself, or compiled for every matrix the adapter lists, the
         largest under the path's own name. What is compiled for one already stays what it is."""
-        found = self.configurations(adapter) if self.matrix and not self.matrix_sizes else ()
+        found = self.configurations(adapter) if self.matrix_types and not self.matrix_sizes else ()
         if not found or self.missing_features(adapter):
             return (self,)
         return tuple(

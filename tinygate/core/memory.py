@@ -24,9 +24,9 @@ def _meminfo() -> int | None:
 def _cgroup() -> int | None:
     root = Path("/sys/fs/cgroup")
     try:
-        most = (root / "memory.max").read_text(encoding="ascii").strip()
+        max_ = (root / "memory.max").read_text(encoding="ascii").strip()
         used = (root / "memory.current").read_text(encoding="ascii").strip()
-        return None if most == "max" else max(0, int(most) - int(used) + _file_cache(root))
+        return None if max_ == "max" else max(0, int(max_) - int(used) + _file_cache(root))
     except (OSError, ValueError):
         return None
 

@@ -29,7 +29,7 @@ class Failure:
     got, want        what is there and what should be; None where only the place is known
     where            the rows and columns that hold the wrong ones, in words
     cells            a map: the share of wrong elements in each cell_shape block, row by row
-    matrix           C, or the operand that is stored wrong
+    operand          C, or the operand that is stored wrong
     """
 
     count: int
@@ -40,7 +40,7 @@ class Failure:
     where: str
     cells: tuple[tuple[float, ...], ...]
     cell_shape: tuple[int, int]
-    matrix: str = "C"
+    operand: str = "C"
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,8 +26,8 @@ def clean(text: str) -> str:
     return _UNSAFE.sub("", _BREAK.sub(" ", _SEQUENCE.sub("", text)))
 
 
-def shown(text: object, most: int = 200) -> str:
+def shown(text: object, max_: int = 200) -> str:
     """Quote text from a file or a command line: printable, on one line, of bearable length."""
     plain = str(text)
-    short = plain if len(plain) <= most else f"{plain[:most]}…"
+    short = plain if len(plain) <= max_ else f"{plain[:max_]}…"
     return short if short.isprintable() else ascii(short)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, choose
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, choose
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
 from tinygate.gpu.dispatch import Runner
@@ -19,7 +19,7 @@ class OpenDevice:
     harness: Harness
     adapter: AdapterInfo
     adapters: tuple[AdapterInfo, ...]
-    traits: AdapterTraits
+    numerics: MeasuredNumerics
 
 
 def list_adapters(engine: str, features: Sequence[str]) -> tuple[AdapterInfo, ...]:

@@ -183,7 +183,12 @@ NOTHING_REFUSED = 0xFFFFFFFF
 
 
 def refuse(
-    status: Words, original: NDArray[np.float32], largest: float, first_row: int = 0, *, matrix: str
+    status: Words,
+    original: NDArray[np.float32],
+    largest: float,
+    first_row: int = 0,
+    *,
+    operand: str,
 ) -> None:
     """Raise PackingRefusedError where a packer counted values its format cannot hold.
 
@@ -196,4 +201,4 @@ def refuse(
     row, column = divmod(first, original.shape[1])
     value = float(original[row, column]) if row < original.shape[0] else float("nan")
     index = (first_row + row, column)
-    raise PackingRefusedError.over(largest, index, value, matrix=matrix, count=count)
+    raise PackingRefusedError.over(largest, index, value, operand=operand, count=count)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from tinygate.core.adapter import AdapterInfo, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits
 from tinygate.core.errors import CannotVerifyError, LimitError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import SUBGROUP_SIZE, Entry, Layout
@@ -38,7 +38,7 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
     entry = path.entry(shape)
     file = path.kernel_file()
     code = read_source(file)
-    if path.matrix is not None:
+    if path.matrix_types is not None:
         code = _for_matrices(code, path, subgroup_size)
     return Kernel(
         code=code,
@@ -51,7 +51,7 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
 
 def _for_matrices(code: str, path: FastPath, subgroup_size: int | None) -> str:
     """The code for the path's configuration of subgroup matrices and the adapter's lanes."""
-    if path.matrix is None or path.matrix_sizes is None or subgroup_size is None:
+    if path.matrix_types is None or path.matrix_sizes is None or subgroup_size is None:
         raise CannotVerifyError(
             "the adapter's subgroup matrices are not known, and this kernel is compiled for them",
             "tinygate probe shows what the adapter has",
@@ -59,7 +59,7 @@ def _for_matrices(code: str, path: FastPath, subgroup_size: int | None) -> str:
     sizes = (*path.matrix_sizes, subgroup_size)
     names = ("MATRIX_M", "MATRIX_N", "MATRIX_K", "SUBGROUP")
     lines = {f"const {name} = ": f"{size}u;" for name, size in zip(names, sizes, strict=True)}
-    return with_lines(code, {"alias Total = ": f"{path.matrix[1]};", **lines})
+    return with_lines(code, {"alias Total = ": f"{path.matrix_types[1]};", **lines})
 
 
 def with_lines(code: str, ends: Mapping[str, str]) -> str:
@@ -108,7 +108,7 @@ def pack_kernel(file: Path) -> Kernel:
 
 
 def dispatch_size(
-    entry: Entry, shape: Shape, limits: Limits, *, square: bool = False
+    entry: Entry, shape: Shape, limits: AdapterLimits, *, square: bool = False
 ) -> tuple[int, int, int]:
     """Workgroups in x, y, z for a product.
 
@@ -117,20 +117,20 @@ def dispatch_size(
     """
     if not entry.axes:
         return grid(entry.tiles(shape), limits, square=square)
-    most = limits.max_compute_workgroups_per_dimension
+    max_ = limits.max_compute_workgroups_per_dimension
     sizes = [1, 1, 1]
     for i, step in enumerate(entry.axes):
         sizes[i] = step.groups(shape) if step else 1
-        if step and sizes[i] > most:
+        if step and sizes[i] > max_:
             raise LimitError(
                 f"dispatch {'xyz'[i]} of {shape} is {sizes[i]} workgroups (ceil({step.axis} / "
-                f"{step.per})), over the adapter's max-compute-workgroups-per-dimension of {most}",
+                f"{step.per})), over the adapter's max-compute-workgroups-per-dimension of {max_}",
                 "use a smaller --shape, or a kernel that does more per workgroup",
             )
     return sizes[0], sizes[1], sizes[2]
 
 
-def grid(groups: int, limits: Limits, *, square: bool = False) -> tuple[int, int, int]:
+def grid(groups: int, limits: AdapterLimits, *, square: bool = False) -> tuple[int, int, int]:
     """A linear count of workgroups as x, y, z: a kernel numbers them wid.x + wid.y * groups.x.
 
     square: about as many in x as in y. The gate's later runs ask for it, since a kernel that knows
@@ -139,18 +139,18 @@ def grid(groups: int, limits: Limits, *, square: bool = False) -> tuple[int, int
     Raises:
         LimitError: where even two dimensions don't hold them.
     """
-    most = limits.max_compute_workgroups_per_dimension
-    x = min(groups, math.isqrt(groups - 1) + 1 if square else most)
+    max_ = limits.max_compute_workgroups_per_dimension
+    x = min(groups, math.isqrt(groups - 1) + 1 if square else max_)
     y = -(-groups // x)
-    if y > most:
+    if y > max_:
         raise LimitError(
-            f"{groups} workgroups over the square of max-compute-workgroups-per-dimension {most}",
+            f"{groups} workgroups over the square of max-compute-workgroups-per-dimension {max_}",
             "use a smaller --shape",
         )
     return x, y, 1
 
 
-def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
+def check_fits(path: FastPath, shape: Shape, limits: AdapterLimits) -> None:
     """Raise LimitError, naming limit and values, where a buffer of the product or its dispatch is
     too big.
 

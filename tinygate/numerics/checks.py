@@ -15,7 +15,7 @@ from tinygate.numerics.arrays import F32, Words
 from tinygate.numerics.compare import Deviation, Packing, Region
 from tinygate.numerics.diagnosis import Cause
 from tinygate.numerics.formats import StorageFormat
-from tinygate.numerics.tolerance import F16_MIN_NORMAL, Limit
+from tinygate.numerics.tolerance import F16_MIN_NORMAL, Tolerance
 
 _MAX_ABS_WHY = "activation rule: 1 % of mean|ref|, catches one-off blow-ups"
 _MEAN_REL_WHY = (
@@ -115,7 +115,7 @@ def deterministic(found: Region) -> Check:
     return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
 
 
-def reference(found: Deviation, limit: Limit) -> Check:
+def reference(found: Deviation, limit: Tolerance) -> Check:
     """Whether R may be trusted; where not, nothing can be verified: an ERROR, not a FAIL."""
     ok = found.worst <= 1.0
     at = f"[{found.at[0]},{found.at[1]}]"
@@ -130,7 +130,7 @@ def reference(found: Deviation, limit: Limit) -> Check:
     )
 
 
-def conformance(found: Deviation, limit: Limit, cause: Cause | None = None) -> Check:
+def conformance(found: Deviation, limit: Tolerance, cause: Cause | None = None) -> Check:
     """Whether F is within what the path declares of S; `cause` is why not, where that is shown."""
     ok = found.worst <= 1.0
     where = f", {found.over.where}" if found.over.where else ""
@@ -166,23 +166,23 @@ def packing(found: Packing) -> Check:
     flushed = found.stored == 0 and 0 < abs(found.original) < F16_MIN_NORMAL
     reason = ("subnormals flushed: " if flushed else "") + (
         f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
-        f"stored wrong, {found.matrix}[{k},{n}]={found.original:.6g} stored as "
+        f"stored wrong, {found.operand}[{k},{n}]={found.original:.6g} stored as "
         f"{found.stored:.6g}{where}"
     )
     return Check("packing", Status.FAIL, reason, why=why)
 
 
-def refused(refusal: PackingRefusedError, outside: Region, matrix: str = "B") -> Check:
+def refused(refusal: PackingRefusedError, outside: Region, operand: str = "B") -> Check:
     """Judge a packer that refused: right if and only if a value is outside the format's range, and
     the first such value is the one it names."""
     why = f"{refusal.message}: a value the format cannot hold is refused, never clamped"
     if outside.first is None:
         reason = f"packing {refusal.message}, yet every value fits"
         return Check("refusal", Status.FAIL, reason, why=why)
-    if (refusal.matrix, refusal.index) == (matrix, outside.first):
+    if (refusal.operand, refusal.index) == (operand, outside.first):
         return Check("refusal", Status.PASS, why=why)
     k, n = outside.first
-    reason = f"packing {refusal.message}, yet the first value over the range is {matrix}[{k},{n}]"
+    reason = f"packing {refusal.message}, yet the first value over the range is {operand}[{k},{n}]"
     return Check("refusal", Status.FAIL, reason, why=why)
 
 
@@ -210,7 +210,7 @@ def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -
     )
 
 
-def exact(found: Region, limit: Limit | None = None) -> Check:
+def exact(found: Region, limit: Tolerance | None = None) -> Check:
     """An exact family: how many elements are wrong, and where; `limit` is what a path that scales
     its results may be off by."""
     why = limit.why if limit else "these inputs have one right answer, bit for bit"

@@ -13,7 +13,7 @@ import numpy as np
 from tinygate.numerics.arrays import F32, Values
 from tinygate.numerics.compare import deviation, nonfinite
 from tinygate.numerics.matmul64 import blocks, product
-from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Limit
+from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Tolerance
 
 
 class Cause(StrEnum):
@@ -29,7 +29,7 @@ _SAMPLES = 8
 _INFINITY = np.uint32(0x7F800000)
 
 
-def flushed(C: F32, A: Values, B: Values, limit: Limit) -> bool:
+def flushed(C: F32, A: Values, B: Values, limit: Tolerance) -> bool:
     """Whether C is what a kernel gives that takes f16 subnormals for zero."""
     held = B.astype(np.float32)
     held[np.abs(held) < F16_MIN_NORMAL] = 0
@@ -77,7 +77,7 @@ def stagnated(C: F32, A: Values, B: Values) -> bool:
     return 4 * alike > 3 * len(picked)
 
 
-def cause(family: str, C: F32, A: Values, B: Values, limit: Limit) -> Cause | None:
+def cause(family: str, C: F32, A: Values, B: Values, limit: Tolerance) -> Cause | None:
     """Name the cause of a failed conformance check, where the numbers show one."""
     if overflowed(C):
         return Cause.OVERFLOWED

@@ -28,7 +28,7 @@ from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
 from tinygate.numerics.matmul64 import Map, blocks, product
 from tinygate.numerics.tolerance import accumulated_nmse
 
-FEWEST_FOR_WARNING = 256
+MIN_FOR_WARNING = 256
 
 # of_a(left) · of_b(right), all of it or a block.
 _Term = tuple[Values, Values, Map, Map]
@@ -108,7 +108,7 @@ def _same(x: Values) -> NDArray[np.floating]:
 def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs: int) -> str:
     """What to say of a path that is less precise than it declares; empty where it is not, or where
     too few outputs were compared to tell."""
-    if outputs < FEWEST_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
+    if outputs < MIN_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
         return ""
     return (
         f"{path.name} is less precise than it declares: NMSE {measured_nmse:.2e} is "

@@ -54,7 +54,7 @@ class Background:
     ) -> None:
         assert platform.adapter is not None, "a gate runs on an adapter"
         self._adapter: AdapterInfo = platform.adapter
-        self._traits = platform.traits
+        self._numerics = platform.numerics
         self._features = features
         self._paths = paths
         self._seed = seed
@@ -147,7 +147,7 @@ class Background:
     def _here(self, report: Report) -> bool:
         """Whether the verdicts are from this adapter, with the same lanes and rounding."""
         (platform,) = report.platforms
-        if platform.adapter is None or platform.traits != self._traits:
+        if platform.adapter is None or platform.numerics != self._numerics:
             return False
         return _adapter_itself(platform.adapter) == _adapter_itself(self._adapter)
 

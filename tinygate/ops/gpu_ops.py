@@ -29,7 +29,7 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult
 from tinygate.core.shape import Shape
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
+from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
 from tinygate.gpu.engines.base import Binding, Device
 from tinygate.gpu.kernel import check_fits
@@ -69,7 +69,7 @@ class GpuOps:
         self._device = device
         self._runner = Runner(device)
         # Measured on this very device: a kernel may be compiled for the subgroup size.
-        platform = Platform(info.engine, info, traits.probe(self._runner))
+        platform = Platform(info.engine, info, numerics.probe(self._runner))
         self._paths = {one.name: one for path in paths for one in path.for_adapter(info)}
         self._plain = chain(self._paths.values(), "f32")
         self._packed = chain(self._paths.values(), "f16-packed")
@@ -219,7 +219,7 @@ class GpuOps:
         self._device.read(status, 0, found)
         status.destroy()
         if found[0]:
-            refuse(found, original.numpy(), FORMATS[path.b].max_finite, matrix="B")
+            refuse(found, original.numpy(), FORMATS[path.b].max_finite, operand="B")
         return weight
 
     def matmul_f16_weight(self, a: ArrayLike | Tensor, packed: PackedWeight) -> Tensor:

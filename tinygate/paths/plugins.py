@@ -27,7 +27,7 @@ from tinygate.paths.source import read_source
 from tinygate.paths.validate import validate
 
 GROUP = "tinygate.paths"
-_MOST_PATHS = 1000
+_MAX_PATHS = 1000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PythonPath:
             opt_in=self.opt_in,
             multiple_of=self.multiple_of,
             call=call,
-            readable=self.b == "f32" or self.stored is not None,
+            readback=self.b == "f32" or self.stored is not None,
         )
 
 
@@ -170,8 +170,8 @@ def _offers(point: EntryPoint) -> list[FastPath | PythonPath]:
             if not isinstance(offer, FastPath | PythonPath):
                 raise TypeError(f"it gives {type(offer).__name__}, expected FastPath or PythonPath")
             listed.append(offer)
-            if len(listed) > _MOST_PATHS:
-                raise ValueError(f"it gives more than {_MOST_PATHS} paths")
+            if len(listed) > _MAX_PATHS:
+                raise ValueError(f"it gives more than {_MAX_PATHS} paths")
     return listed
 
 

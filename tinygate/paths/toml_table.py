@@ -93,7 +93,7 @@ class Section:
                 raise self.error(key, f"holds {said}, expected {', '.join(known)}")
         return tuple(dict.fromkeys(values))
 
-    def whole(self, key: str, low: int, high: int, default: int) -> int:
+    def integer(self, key: str, low: int, high: int, default: int) -> int:
         """An integer within bounds."""
         value = int(self.get(key, int, default))
         if not low <= value <= high:

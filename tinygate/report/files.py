@@ -23,7 +23,7 @@ class Exports:
     """Report files by format. Until the run ends they hold a report in which nothing has run, so a
     run that dies leaves a file that says so."""
 
-    def __init__(self, files: Mapping[str, str], blank: Report) -> None:
+    def __init__(self, files: Mapping[str, str], not_run: Report) -> None:
         if list(files.values()).count("-") > 1:
             raise UsageError("only one export can be '-'", "name a file for the others")
         named = [os.path.realpath(file) for file in files.values() if file != "-"]
@@ -46,7 +46,7 @@ class Exports:
                 ) from error
         for name, stream in self._open.items():
             if stream is not sys.stdout and _is_file(stream):
-                self._put(name, stream, blank)
+                self._put(name, stream, not_run)
 
     def write(self, report: Report) -> None:
         """Replace what every export holds."""

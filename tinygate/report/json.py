@@ -10,7 +10,7 @@ import json
 import math
 from typing import Any
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, Platform
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, Failure, PathResult, Report
 from tinygate.core.status import Check, Status
@@ -64,7 +64,7 @@ def _platform(platform: Platform) -> Object:
     return {
         "engine": _engine(platform),
         "adapter": _adapter(platform.adapter),
-        "traits": _traits(platform.traits),
+        "numerics": _numerics(platform.numerics),
     }
 
 
@@ -102,14 +102,14 @@ def _adapter(adapter: AdapterInfo | None) -> Object | None:
     }
 
 
-def _traits(traits: AdapterTraits | None) -> Object | None:
-    if traits is None:
+def _numerics(numerics: MeasuredNumerics | None) -> Object | None:
+    if numerics is None:
         return None
     return {
-        "subgroup_size": traits.subgroup_size,
-        "f32_round_to_nearest": traits.f32_round_to_nearest,
-        "f16_round_to_nearest": traits.f16_round_to_nearest,
-        "f16_subnormals": traits.f16_subnormals,
+        "subgroup_size": numerics.subgroup_size,
+        "f32_round_to_nearest": numerics.f32_round_to_nearest,
+        "f16_round_to_nearest": numerics.f16_round_to_nearest,
+        "f16_subnormals": numerics.f16_subnormals,
     }
 
 
@@ -142,7 +142,7 @@ def _identity(path: PathResult, report: Report) -> Object:
     data, and stands with each case.
     """
     platform = report.platform(path.engine)
-    adapter, traits = platform.adapter, platform.traits
+    adapter, numerics = platform.adapter, platform.numerics
     limits: dict[str, list[str]] = {}
     for check in (check for case in path.cases for check in case.checks):
         rules = limits.setdefault(clean(check.name), [])
@@ -153,7 +153,7 @@ def _identity(path: PathResult, report: Report) -> Object:
         "adapter": clean(adapter.name) if adapter else None,
         "driver": clean(adapter.driver) if adapter else None,
         "backend": clean(adapter.backend) if adapter else None,
-        "subgroup_size": traits.subgroup_size if traits else None,
+        "subgroup_size": numerics.subgroup_size if numerics else None,
         "source_hash": path.source_hash or None,
         "shape_classes": list(
             dict.fromkeys(
@@ -233,7 +233,7 @@ def _failure(failure: Failure | None) -> Object | None:
     if failure is None:
         return None
     return {
-        "matrix": clean(failure.matrix),
+        "operand": clean(failure.operand),
         "count": failure.count,
         "total": failure.total,
         "first": list(failure.first),

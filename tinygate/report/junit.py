@@ -116,8 +116,8 @@ def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:
         yield "adapter_kind", adapter.kind
         yield "driver", adapter.driver
         yield "backend", adapter.backend
-    if platform.traits is not None and platform.traits.subgroup_size is not None:
-        yield "subgroup_size", str(platform.traits.subgroup_size)
+    if platform.numerics is not None and platform.numerics.subgroup_size is not None:
+        yield "subgroup_size", str(platform.numerics.subgroup_size)
     yield "identity", identity(platform)
     yield "seed", str(report.seed)
     yield "source_hash", path.source_hash

@@ -145,10 +145,10 @@ def _text(about: dict[str, Any], key: str, default: str | None = None) -> str:
     return value
 
 
-def _integer(about: dict[str, Any], key: str, least: int, most: int) -> int:
+def _integer(about: dict[str, Any], key: str, min_: int, max_: int) -> int:
     value = about.get(key)
-    if type(value) is not int or not least <= value <= most:
-        raise _UnfitError(f"has a {key} that is not a number from {least} to {most}")
+    if type(value) is not int or not min_ <= value <= max_:
+        raise _UnfitError(f"has a {key} that is not a number from {min_} to {max_}")
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, Platform
 from tinygate.core.results import CaseResult, Failure, PathResult, Report
 from tinygate.core.status import Check, Status
 from tinygate.core.text import clean
@@ -72,7 +72,7 @@ class Problem:
 def identity(platform: Platform) -> str:
     """Engine, version, adapter, kind, driver, backend, subgroup size, and what was switched on for
     the whole engine, on one line."""
-    adapter, traits = platform.adapter, platform.traits
+    adapter, numerics = platform.adapter, platform.numerics
     if adapter is None:
         return f"{clean(platform.engine)} · no adapter"
     toggles = (f"toggles {', '.join(adapter.toggles)}",) if adapter.toggles else ()
@@ -81,16 +81,16 @@ def identity(platform: Platform) -> str:
         f"{adapter.name or 'unnamed adapter'} ({adapter.kind})",
         f"driver {adapter.driver or 'unknown'}",
         adapter.backend or "unknown backend",
-        subgroup(adapter, traits),
+        subgroup(adapter, numerics),
         *toggles,
     )
     return " · ".join(clean(part).strip() for part in parts)
 
 
-def subgroup(adapter: AdapterInfo, traits: AdapterTraits | None) -> str:
+def subgroup(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> str:
     """The measured subgroup size and the advertised range: "subgroup 8 (4 to 128 advertised)"."""
     low, high = adapter.subgroup_min, adapter.subgroup_max
-    size = traits.subgroup_size if traits else None
+    size = numerics.subgroup_size if numerics else None
     if low is None or high is None:
         advertised = ""
     else:

@@ -56,7 +56,7 @@ class Silent:
         """Ignore it."""
 
 
-def blank(plan: Plan) -> Report:
+def not_run(plan: Plan) -> Report:
     """Make the report of a plan of which nothing has run: every case ERROR "not run"."""
     return Report(
         version=__version__,
@@ -85,7 +85,7 @@ def run(
         TinygateError: where no device could be opened at all, or the plan holds no case.
     """
     started = time.monotonic()
-    outline = outline or blank(plan)
+    outline = outline or not_run(plan)
     progress = _Progress(plan, listener or Silent())
     platforms: list[Platform] = []
     paths: list[PathResult] = []
@@ -104,7 +104,7 @@ def run(
         said = adapters.notes(opened.adapters, opened.adapter)
         progress.listener.opened(opened, said)
         notes += said
-        platforms.append(Platform(engine, opened.adapter, opened.traits))
+        platforms.append(Platform(engine, opened.adapter, opened.numerics))
         paths += _EngineRun(progress, engine, opened, worker).paths()
     return replace(
         outline,
@@ -120,7 +120,7 @@ def run(
 def _not_run(plan: Plan, engine: str, error: TinygateError | None = None) -> Iterator[PathResult]:
     """Every path of the plan without any case run: not yet, or for an error."""
     for path in plan.paths:
-        cases = [replace(case.blank(), engine=engine) for case in plan.cases(path)]
+        cases = [replace(case.not_run(), engine=engine) for case in plan.cases(path)]
         if error is not None:
             cases = [
                 replace(case, reason=error.message, hint=error.hint, not_run=False)
@@ -189,7 +189,7 @@ class _EngineRun:
 
     def _case(self, case: Case) -> CaseResult:
         progress = self.progress
-        result = case.blank()
+        result = case.not_run()
         if not progress.interrupted:
             began = time.monotonic()
             try:

@@ -35,7 +35,7 @@ def judge_path(path: FastPath, cases: Sequence[CaseResult], *, engine: str = "")
         state = states.get(status, State.UNVERIFIED)
         reason = f"{deciding.shape} {deciding.family}: {deciding.reason}" if deciding else "not run"
         return replace(result, state=state, reason=reason)
-    if not path.readable:
+    if not path.readback:
         return replace(result, state=State.PASSES_ACTIVATION, reason=_UNREADABLE)
     if path.never_active_reason:
         return replace(result, state=State.CONFORMS, reason=path.never_active_reason)

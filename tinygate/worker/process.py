@@ -67,7 +67,7 @@ class WorkerLoop:
             every_backend=request.every_backend,
         )
         self._device = device
-        return Opened(device.adapter, device.adapters, device.traits)
+        return Opened(device.adapter, device.adapters, device.numerics)
 
     def _run(self, case: Case) -> CaseResult:
         from tinygate.gate.case_run import CaseRun
@@ -76,7 +76,7 @@ class WorkerLoop:
         device = self._device
         try:
             case = replace(case, adapter=device.adapter)
-            return CaseRun(device.harness, device.traits, case).run()
+            return CaseRun(device.harness, device.numerics, case).run()
         except DeviceError:
             raise  # as an answer it has the supervisor start anew: this device may be lost
         except TinygateError as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics
 from tinygate.core.case import Case
 
 
@@ -58,4 +58,4 @@ class Opened:
 
     adapter: AdapterInfo
     adapters: tuple[AdapterInfo, ...]
-    traits: AdapterTraits
+    numerics: MeasuredNumerics

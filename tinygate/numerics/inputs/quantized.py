@@ -27,7 +27,7 @@ def integer(
 ) -> Iterator[Weights]:
     """Whole numbers with |A||B| within bound, all scales 1, and every k live in a round."""
     M, K, N = shape.M, shape.K, shape.N
-    a_peak, b_peak = A_FORMATS[path.a].whole, FORMATS[path.b].whole
+    a_peak, b_peak = A_FORMATS[path.a].max_exact_int, FORMATS[path.b].max_exact_int
     packed = A_FORMATS[path.a].quantized
     others = 3 if bound > 2**11 else 1
     if not packed:
