@@ -24,8 +24,8 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.probe import probe
 from tinygate.numerics.arrays import F32
 from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.matmul64 import magnitude
@@ -80,7 +80,7 @@ def main() -> int:
     engine = engines.load(options.engine, features=FEATURES)
     info = adapter.choose(engine.adapters())
     runner = Runner(engine.open(info.index, [name for name in FEATURES if name in info.features]))
-    harness, found = Harness(runner), numerics.probe(runner)
+    harness, found = Harness(runner), probe(runner)
     print(f"{info.engine} {info.engine_version}, {info.name}, {info.driver}, {found.subgroup_size}")
     print(f"{'path':30} {'matrix':10} {'family':9} {'K':>6} {'of |A||B|':>10} {'of G':>8}")
     rows = []

@@ -26,8 +26,8 @@ from tinygate.core.shape import SUITES, Shape
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.probe import probe
 from tinygate.paths.registry import registered, select
 
 SHAPES = {
@@ -60,7 +60,7 @@ def main() -> int:
         parser.error(f"{path.name}: {missing}")
     path = path.for_adapter(info)[0]
     runner = Runner(engine.open(info.index, path.requires))
-    harness, found = Harness(runner), numerics.probe(runner)
+    harness, found = Harness(runner), probe(runner)
     print(
         f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; "
         f"seeds {options.first} to {options.first + options.seeds - 1}"

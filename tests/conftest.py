@@ -14,9 +14,9 @@ from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import NoAdapterError
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as numerics
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
+from tinygate.gpu.probe import probe
 
 # No property has a deadline, so that a busy machine is no failure.
 settings.register_profile("tinygate", deadline=None)
@@ -52,7 +52,7 @@ def harness(device: Device) -> Harness:
 
 @pytest.fixture(scope="session")
 def measured_numerics(harness: Harness) -> MeasuredNumerics:
-    return numerics.probe(harness.runner)
+    return probe(harness.runner)
 
 
 @pytest.fixture

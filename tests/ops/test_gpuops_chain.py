@@ -200,10 +200,10 @@ def test_opt_in_paths_only_run_when_they_are_passed(device: Device) -> None:
 
 
 PRINTS = (
-    "import sys, numpy as np\nfrom tinygate.ops import GpuOps\n"
+    "import sys, numpy as np\nfrom tinygate import GpuOps\n"
     "for _ in range(2):\n"
     "  with GpuOps.create(engine=sys.argv[1]) as ops:\n"
-    "    print(ops.adapter.backend, ops.f16_ready.result().line)\n"
+    "    print(ops.adapter.backend, ops.f16_ready.result())\n"
     "    for name in ops._paths: ops.ready(name).result()\n"
     "    y = ops.matmul_f16_weight(np.ones((64, 128)), ops.pack_to_f16(np.ones((128, 96))))\n"
     "    assert (y.numpy() == 128).all()\n"
@@ -223,7 +223,7 @@ def lines(engine: str, environment: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-PASSED = "[ops] f16-storage gate verdict: PASS — f16-storage path active"
+PASSED = "<PathResult f16-storage PASS, active for main/K128>"
 
 
 def test_on_dawn() -> None:
@@ -239,13 +239,12 @@ def test_where_only_opengl_is_there(device: Device) -> None:
 
 MATRICES = """
 import numpy as np
-from tinygate.ops import GpuOps
-from tinygate.shapes import Shape
+from tinygate import GpuOps, Shape
 rng = np.random.default_rng(1)
 x = rng.normal(size=(64, 128)).astype(np.float32)
 w = (0.02 * rng.normal(size=(128, 128))).astype(np.float32)
 with GpuOps.create(engine="dawn") as ops:
-    print(ops.coop_matrix_ready.result().line)
+    print(ops.ready("coop-matrix").result())
     packed = ops.pack_to_f16(w)
     y = ops.matmul_f16_weight(x, packed)
     print(y.path, bool(np.abs(y.numpy() - x @ w).max() < 1e-3))
@@ -268,7 +267,7 @@ def test_matrices_come_first_where_an_adapter_has_them() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "[ops] coop-matrix gate verdict: PASS — coop-matrix path active",
+        "<PathResult coop-matrix PASS, active for main 8x8x8/K128>",
         "coop-matrix True",
         "False f32",
         "True coop-matrix",
