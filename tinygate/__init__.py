@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from tinygate.core.fast_path import FastPath
+    from tinygate.core.kernel_abi import Entry, Layout, Steps
     from tinygate.core.shape import Shape
     from tinygate.ops.gpu_ops import GpuOps
     from tinygate.paths.plugins import PythonPath, refuse_over
@@ -32,9 +33,11 @@ __all__ = [
     "CannotVerifyError",
     "ConfigError",
     "DeviceError",
+    "Entry",
     "FastPath",
     "GpuOps",
     "InputError",
+    "Layout",
     "LimitError",
     "NoAdapterError",
     "PackingRefusedError",
@@ -42,6 +45,7 @@ __all__ = [
     "ShaderError",
     "Shape",
     "ShapeError",
+    "Steps",
     "TinygateError",
     "UnknownNameError",
     "UsageError",
@@ -52,10 +56,13 @@ __all__ = [
 # Where each name lives; what is not here is an error of core/errors.py. A name is imported when it
 # is asked for, so that importing tinygate loads neither numpy nor an engine.
 _HOMES = {
+    "Entry": "core.kernel_abi",
     "FastPath": "core.fast_path",
     "GpuOps": "ops.gpu_ops",
+    "Layout": "core.kernel_abi",
     "PythonPath": "paths.plugins",
     "Shape": "core.shape",
+    "Steps": "core.kernel_abi",
     "refuse_over": "paths.plugins",
     "verify": "verification.verify",
 }

@@ -240,7 +240,7 @@ def test_a_real_failure_and_its_predictions_fit_the_schema(
     Draft202012Validator(json.loads(schema)).validate(document)
     by_family = {one["family"]: one for one in document["paths"][0]["cases"]}
     failure = by_family["integer"]["failure"]
-    assert (failure["matrix"], failure["count"], failure["first"]) == ("C", 17, [0, 64])
+    assert (failure["operand"], failure["count"], failure["first"]) == ("C", 17, [0, 64])
     assert failure["got"] == "NaN"
     assert len(failure["cells"]) == 9
     assert {row[-1] for row in failure["cells"]} == {1.0}

@@ -473,7 +473,7 @@ def test_constants_shape_and_subgroup_size(gate: Gate) -> None:
 
 
 def test_a_packer_of_ones_own(gate: Gate) -> None:
-    packer = Path(manifest.__file__).parent.parent / "wgsl" / "pack/f16.wgsl"
+    packer = Path(manifest.__file__).parents[2] / "wgsl" / "pack/f16.wgsl"
     source = packer.read_text(encoding="utf-8")
     line = 'pack = "pack.wgsl"\nb = "f16-packed"'
     text = swapped(MANIFEST, ('b = "f16-packed"', line), ("my_path.wgsl", "own.wgsl"))
