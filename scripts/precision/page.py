@@ -1,4 +1,4 @@
-"""Write the tables of docs/precision.md, or check that they are those of the stored measurements.
+"""Write what docs/precision.md and README.md say of paths, or check that it is true.
 
     python -m scripts.precision [--check]
 
@@ -28,9 +28,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from tinygate.core.fast_path import FastPath  # noqa: E402
 from tinygate.paths.builtin import BUILTIN  # noqa: E402
 
-from .tables import NOT_REGISTERED, regions  # noqa: E402
+from .tables import NOT_REGISTERED, default_paths, regions  # noqa: E402
 
 PAGE = ROOT / "docs" / "precision.md"
+README = ROOT / "README.md"
 MEASUREMENTS = ROOT / "docs" / "measurements"
 COMMAND = ".venv/bin/python -m scripts.precision"
 MAX_DIFF_LINES = 60
@@ -129,11 +130,11 @@ def _place(page: str, sections: list[Section], before: Sequence[FastPath]) -> in
     return next(of_paths, len(page))
 
 
-def difference(old: str, new: str) -> str:
+def difference(old: str, new: str, name: str = "docs/precision.md") -> str:
     """A unified diff, cut where it is long."""
     lines = list(
         difflib.unified_diff(
-            old.splitlines(), new.splitlines(), "docs/precision.md", "generated", lineterm="", n=1
+            old.splitlines(), new.splitlines(), name, "generated", lineterm="", n=1
         )
     )
     more = len(lines) - MAX_DIFF_LINES
@@ -145,6 +146,7 @@ def main(
     page: Path = PAGE,
     folder: Path = MEASUREMENTS,
     paths: Sequence[FastPath] = BUILTIN,
+    readme: Path = README,
 ) -> int:
     """Write or check; 0 where the page is in date, 1 where it is not or can't be made."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -159,20 +161,29 @@ def main(
             file=sys.stderr,
         )
         return 1
+    welcome = readme.read_text(encoding="utf-8")
     try:
         new = fill(add_sections(old, paths), regions(read_folder(folder), paths))
+        filled = fill(welcome, {"default paths": default_paths(paths)})
     except (StoredError, PageError) as error:
         print(f"precision: {error}", file=sys.stderr)
         return 1
-    if options.check and old != new:
-        print(difference(old, new), file=sys.stderr)
-        print(
-            f"precision: docs/precision.md is out of date\nhint: {COMMAND} writes it",
-            file=sys.stderr,
+    stale = [
+        (name, before, after)
+        for name, before, after in (
+            ("docs/precision.md", old, new),
+            ("README.md", welcome, filled),
         )
+        if before != after
+    ]
+    if options.check and stale:
+        for name, before, after in stale:
+            print(difference(before, after, name), file=sys.stderr)
+            print(f"precision: {name} is out of date\nhint: {COMMAND} writes it", file=sys.stderr)
         return 1
     if not options.check:
         page.write_text(new, encoding="utf-8")
+        readme.write_text(filled, encoding="utf-8")
         for name in missing:
             print(f"precision: new section {name}: say there what it does", file=sys.stderr)
     return 0

@@ -51,6 +51,16 @@ def regions(stored: list[Stored], paths: Sequence[FastPath] = BUILTIN) -> dict[s
     return found
 
 
+def default_paths(paths: Sequence[FastPath]) -> str:
+    """README's sentence about what `verify` runs by itself."""
+    *names, last = [path.name for path in paths if not path.opt_in]
+    listed = f"{', '.join(names)} and {last}" if names else last
+    return (
+        f"Without `--path`, every path that is not opt-in: {listed}. "
+        "`tinygate paths` lists them all."
+    )
+
+
 def section(path: str) -> str:
     """The built-in path that a measured one belongs to: a matrix size of its own is no section."""
     return _SIZES.sub("", path)

@@ -166,19 +166,21 @@ def test_a_registered_path_without_a_section_gets_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, paths = tmp_path / "precision.md", (*BUILTIN, FIRST)
+    readme = tmp_path / "README.md"
+    readme.write_text(generator.README.read_text(encoding="utf-8"), encoding="utf-8")
     page.write_text(generator.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
     old = page.read_text(encoding="utf-8")
 
-    assert generator.main(["--check"], page, paths=paths) == 1
+    assert generator.main(["--check"], page, paths=paths, readme=readme) == 1
     assert page.read_text(encoding="utf-8") == old
     said = capsys.readouterr().err
     assert "docs/precision.md has no section for first\n" in said
     assert "hint: .venv/bin/python -m scripts.precision writes it" in said
 
-    assert generator.main([], page, paths=paths) == 0
+    assert generator.main([], page, paths=paths, readme=readme) == 0
     assert "new section first" in capsys.readouterr().err
     new = page.read_text(encoding="utf-8")
-    assert generator.main(["--check"], page, paths=paths) == 0
+    assert generator.main(["--check"], page, paths=paths, readme=readme) == 0
     section = new.partition("## first\n\n")[2].partition("\n## ")[0]
     assert section.startswith("Safe to try because: it is only a name.\n\n<!-- table: numerics")
     assert "| declares | storage: A f32, B f16-packed;" in section
@@ -187,6 +189,16 @@ def test_a_registered_path_without_a_section_gets_one(
     at = headings(new).index("## first")
     assert headings(new)[at - 1] == f"## {BUILTIN[-1].name}"
     assert [one for one in headings(new) if one != "## first"] == headings(old)
+    assert "shader-f16, coop-matrix and first. `tinygate paths` lists" in readme.read_text()
+
+
+def test_readme_is_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- table: default paths -->\nNone.\n<!-- end -->\n", encoding="utf-8")
+    assert generator.main(["--check"], readme=readme) == 1
+    said = capsys.readouterr().err
+    assert "-None." in said
+    assert "README.md is out of date" in said
 
 
 def test_sections_come_in_the_order_of_the_table() -> None:
