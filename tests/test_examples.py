@@ -15,6 +15,8 @@ from tinygate.cli.main import run
 from tinygate.paths import manifest
 from tinygate.paths.manifest import _PATH_KEYS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 TESTED = {"my_path", "plugin_onnxruntime"}

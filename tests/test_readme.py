@@ -13,6 +13,8 @@ import pytest
 from tinygate.cli import config
 from tinygate.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

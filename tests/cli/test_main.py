@@ -19,6 +19,8 @@ from tinygate.cli.main import run
 from tinygate.core.kernel_abi import Entry
 from tinygate.paths import builtin
 
+pytestmark = pytest.mark.slow
+
 NO_DRIVERS = dict.fromkeys(
     ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"), os.devnull
 )

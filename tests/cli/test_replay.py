@@ -28,6 +28,8 @@ from tinygate.paths import builtin
 from tinygate.report import saved_case
 from tinygate.report.saved_case import load
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("replay")]
+
 FAULTS = Path(__file__).parents[1] / "faults"
 SHAPE = "17x33x65"
 

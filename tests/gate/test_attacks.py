@@ -22,6 +22,8 @@ from tinygate.gate.products import Harness
 from tinygate.gpu.kernel import grid
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 
+pytestmark = pytest.mark.slow
+
 STORAGE = BUILTIN[0]
 
 

@@ -49,6 +49,8 @@ from tinygate.verification.verify import verify_plan
 from tinygate.worker.protocol import Opened
 from tinygate.worker.supervisor import Supervisor
 
+pytestmark = pytest.mark.slow
+
 STORAGE = BUILTIN[0]
 BY_NAME = {path.name: path for path in BUILTIN}
 RIGHT = faults.right("right_f32").path

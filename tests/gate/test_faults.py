@@ -20,6 +20,8 @@ from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 
+pytestmark = pytest.mark.slow
+
 FAULTS = faults.faults()
 RIGHTS = faults.rights()
 TWINS = {

@@ -19,6 +19,8 @@ from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.paths.builtin import BUILTIN
 from tinygate.paths.registry import registered, select
 
+pytestmark = pytest.mark.slow
+
 PATHS = {path.name: path for path in BUILTIN}
 INT8, Q4 = PATHS["int8-dot4"], PATHS["q4-block32"]
 BOTH = pytest.mark.parametrize("path", [INT8, Q4], ids=lambda path: path.name)

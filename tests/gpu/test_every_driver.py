@@ -17,6 +17,8 @@ import pytest
 
 from tinygate.paths.builtin import BUILTIN
 
+pytestmark = pytest.mark.slow
+
 BOTH = ("--engine", "native", "--engine", "dawn")
 PATHS = {path.name: path for path in BUILTIN if not path.opt_in}
 NO_MATRIX = "adapter lacks subgroup-matrix"
@@ -30,7 +32,15 @@ FEATURES: dict[tuple[str, str], set[str]] = {
     ("swiftshader", "native"): {"subgroups"},
     ("swiftshader", "dawn"): {"subgroups"},
 }
-DRIVERS = sorted({driver for driver, _ in FEATURES})
+# One process computes a driver's report, which its tests share.
+DRIVERS = [
+    pytest.param(driver, marks=pytest.mark.xdist_group(driver))
+    for driver in sorted({driver for driver, _ in FEATURES})
+]
+CELLS = [
+    pytest.param(driver, engine, marks=pytest.mark.xdist_group(driver))
+    for driver, engine in FEATURES
+]
 
 
 def tinygate(driver: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -59,7 +69,7 @@ def report(driver: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize(("driver", "engine"), FEATURES)
+@pytest.mark.parametrize(("driver", "engine"), CELLS)
 def test_a_path_is_active_or_says_what_is_missing(driver: str, engine: str, path: str) -> None:
     found = {(one["engine"], one["path"]): one for one in report(driver)["paths"]}
     one = found[engine, path]
@@ -72,6 +82,7 @@ def test_a_path_is_active_or_says_what_is_missing(driver: str, engine: str, path
         assert all(name in one["missing"] for name in lacking)
 
 
+@pytest.mark.xdist_group("lavapipe26")
 def test_a_feature_that_cannot_be_switched_on_says_why() -> None:
     (native,) = [
         one

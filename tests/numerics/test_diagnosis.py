@@ -23,6 +23,8 @@ from tinygate.numerics import diagnosis
 from tinygate.numerics.tolerance import conformance_tolerance
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 
+pytestmark = pytest.mark.slow
+
 STORAGE = BUILTIN[0]
 SMALL = Shape(8, 256, 24)
 PLAIN = """

@@ -11,6 +11,8 @@ from tinygate.core.metrics import ErrorParts
 from tinygate.numerics.error_parts import energies, parts
 from tinygate.paths.builtin import BUILTIN
 
+pytestmark = pytest.mark.slow
+
 PATHS = [path for path in BUILTIN if path.quantized]
 
 

@@ -31,6 +31,8 @@ from tinygate.report.gate_line import case_line, path_line
 from tinygate.verification.plan import Plan
 from tinygate.verification.verify import verify_plan
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gpu_ops")]
+
 STORAGE = BUILTIN[0]
 Verify = Callable[[Plan], Report]
 REAL: Verify = verify_plan

@@ -29,6 +29,8 @@ from tinygate.report.gate_line import path_line
 from tinygate.verification.plan import Plan
 from tinygate.verification.verify import verify_plan
 
+pytestmark = pytest.mark.slow
+
 STORAGE = BUILTIN[0]
 MIDDLE = replace(STORAGE, name="middle", fallback=STORAGE.name)
 FASTEST = replace(STORAGE, name="fastest", fallback="middle", depends_on=STORAGE.name)

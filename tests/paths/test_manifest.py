@@ -503,6 +503,7 @@ def test_a_shape_that_does_not_fit_is_a_skip(gate: Gate) -> None:
     assert result.reason == "N=65 is not a multiple of 2 (multiple_of)"
 
 
+@pytest.mark.slow
 def test_the_replay_names_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -519,6 +520,7 @@ def test_the_replay_names_the_file(
     assert run(replay.split("tinygate ", 1)[1].split()) == 1
 
 
+@pytest.mark.slow
 def test_a_shader_error_is_an_error_of_that_path_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -532,6 +534,7 @@ def test_a_shader_error_is_an_error_of_that_path_alone(
     assert "own gate verdict: ERROR" in out
 
 
+@pytest.mark.slow
 def test_an_engine_the_manifest_does_not_name_is_a_skip(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -573,6 +576,7 @@ def test_a_name_that_is_taken_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "own/1x1x1/uniform\n"
 
 
+@pytest.mark.slow
 def test_paths_and_probe_say_where_it_comes_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

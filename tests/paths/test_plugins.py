@@ -17,6 +17,8 @@ from tinygate.core.errors import CannotVerifyError, ConfigError
 from tinygate.paths import plugins, registry
 from tinygate.paths.source import source_hash
 
+pytestmark = pytest.mark.slow
+
 PYTHON = """
 import numpy as np
 from tinygate.paths.plugins import PythonPath, refuse_over

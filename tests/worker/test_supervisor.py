@@ -31,6 +31,8 @@ from tinygate.worker.process import WorkerLoop
 from tinygate.worker.protocol import Open, Opened
 from tinygate.worker.supervisor import Supervisor
 
+pytestmark = pytest.mark.slow
+
 STORAGE = BUILTIN[0]
 SMALL = Shape(17, 33, 65)
 NEXT = Case(STORAGE, SMALL, "uniform", DEFAULT_SEED)

@@ -74,6 +74,7 @@ def test_integer(M: int, K: int, N: int, path: FastPath, seed: int) -> None:
     check(path, M, K, N, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 @pytest.mark.parametrize("K", [1041, 5000, 60_000])
 def test_integer_with_much_k(path: FastPath, K: int) -> None:
