@@ -148,7 +148,7 @@ def test_fewer_families_pass_but_do_not_activate(capsys: pytest.CaptureFixture[s
         (["verify", "--timeout", "nan"], "--timeout: 'nan' is not a number of seconds from 0.1"),
         (["verify", "--export-json", "."], "--export-json: . cannot be written: Is a directory"),
         (["verify", "--save-failures", "/dev/null"], "--save-failures: /dev/null cannot be"),
-        (["replay", "nope.npz"], "nope.npz cannot be replayed: it is not there"),
+        (["replay", "nope.npz"], "nope.npz cannot be replayed: file not found"),
         (["verify", "-k", "("], "-k: '(' is not a regular expression"),
         (["verify", "-k", "(" * 90_000], "not a regular expression"),
         (["verify", "-k", "a{99999999999}"], "not a regular expression"),

@@ -419,7 +419,7 @@ def test_any_damage_is_refused_or_does_no_harm(case_file: Path, tmp_path: Path) 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for name, says in (("none.npz", "is not there"), (".", "regular"), ("pipe", "regular")):
+    for name, says in (("none.npz", "file not found"), (".", "regular"), ("pipe", "regular")):
         with pytest.raises(UsageError, match=says):
             load(tmp_path / name)
     with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""Which products of a case lie on the device together: many small ones, or a single large one."""
+"""Group the products of a case that share buffers: many small ones, or a single large one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from tinygate.core.shape import Shape
 from tinygate.numerics.arrays import F32
 from tinygate.numerics.inputs.random import Weights
 
-# Small products share an arena up to this many bytes; a larger one has its own.
+# Small products share a GuardedBuffer up to this many bytes; a larger one has its own.
 _BATCH_BYTES = 16 << 20
 
 
 def batches(source: Iterator[Weights], case: Case) -> Iterator[list[Weights]]:
-    """Weights in groups small enough to share an arena. Only pooled products share one: the others
-    mean something each by itself."""
+    """Group weights that are small enough to share a GuardedBuffer.
+
+    Only pooled products share one, since their errors are measured together.
+    """
     shape: Shape = case.shape
     size = 4 * (shape.M * shape.K + shape.K * shape.N + shape.M * shape.N)
     together = max(1, _BATCH_BYTES // size) if FAMILIES[case.family].activation else 1
@@ -26,7 +28,10 @@ def batches(source: Iterator[Weights], case: Case) -> Iterator[list[Weights]]:
 
 
 def passes(batch: list[Weights]) -> Iterator[list[F32]]:
-    """Activations to run at once: one per weights, or, of a single B's many, as many as fit."""
+    """Yield the activations of one pass each: one per B, or as many of a single B's as fit.
+
+    A single B's first activations are a pass by themselves, since their size sets how many fit.
+    """
     if len(batch) > 1:
         for together in zip(*(weights.activations() for weights in batch), strict=True):
             yield list(together)

@@ -1,4 +1,4 @@
-"""What is gated, behind one face: a kernel on the device, or a plug-in's Python in this process."""
+"""Pack and run the path under test: a kernel on the device, or a plug-in's Python callable."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tinygate.paths.plugins import PythonPath, load_call
 
 
 class Candidate(Protocol):
-    """Packs and runs the products of one case."""
+    """The path under test, which packs and runs the products of one case."""
 
     def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
-        """What every B is stored as; `plain` may be given back on the way.
+        """Store every B in the path's format and read it back; may free `plain`, the f32 buffer.
 
         Raises:
-            PackingRefusedError: where a value cannot be held.
+            PackingRefusedError: where a value is outside the format's range.
         """
         ...
 
@@ -37,21 +37,21 @@ class Candidate(Protocol):
         Bs: Sequence[F32],
         run: int,
     ) -> None:
-        """Fill C afresh, run number `run`."""
+        """Compute every C, as run number `run`."""
         ...
 
     def changed(
         self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
     ) -> set[str]:
-        """Which of A and B, that held these words, were changed by it."""
+        """Name the operands that no longer hold these words after the runs: "A", "B"."""
         ...
 
 
 def candidate(harness: Harness, case: Case) -> Candidate:
-    """The case's.
+    """Make the candidate for the case's path.
 
     Raises:
-        CannotVerifyError: where it is a plug-in's Python that cannot be loaded.
+        CannotVerifyError: where the path is a plug-in's Python that cannot be loaded.
     """
     if case.path.call:
         return PythonCandidate(case, load_call(case.path))
@@ -59,14 +59,14 @@ def candidate(harness: Harness, case: Case) -> Candidate:
 
 
 class KernelCandidate:
-    """A kernel on the device."""
+    """A path whose kernel runs on the device."""
 
     def __init__(self, harness: Harness, case: Case) -> None:
         self._harness = harness
         self._case = case
 
     def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
-        """By the path's packer, read back."""
+        """Pack every B with the path's packer and read it back."""
         return self._harness.pack(self._case.path, self._case.shape, plain, Bs)
 
     def run(
@@ -74,26 +74,29 @@ class KernelCandidate:
         a: GuardedBuffer,
         b: GuardedBuffer | None,
         c: GuardedBuffer,
-        As: Sequence[F32],
-        Bs: Sequence[F32],
+        _As: Sequence[F32],
+        _Bs: Sequence[F32],
         run: int,
     ) -> None:
-        """From the run's marker, one dispatch per product."""
+        """Fill C with the run's marker, then dispatch the kernel once per product."""
         assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
         self._harness.run(self._case.path, self._case.shape, a, b, c, run)
 
     def changed(
         self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
     ) -> set[str]:
-        """As the device's buffers tell, with what lies behind them."""
+        """Compare the device's buffers, guard words included, with what was uploaded."""
         assert b is not None
         found = {"A"} if a.changed(a_words) else set()
         return found | ({"B"} if b.changed(b_words) else set())
 
 
 class PythonCandidate:
-    """A plug-in's Python. What it returns goes where a kernel's output would be, so that everything
-    after it is the same; guards and markers are not within its reach."""
+    """A path whose callable is a plug-in's Python.
+
+    Its results are uploaded as C, so that everything after the run is the same as for a kernel. It
+    cannot reach guard words and markers.
+    """
 
     def __init__(self, case: Case, python: PythonPath) -> None:
         self._case = case
@@ -101,26 +104,32 @@ class PythonCandidate:
         self._changed: set[str] = set()
 
     def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
-        """What the plug-in says B is held as; nearest values where it does not say, which are right
-        wherever the format holds B exactly."""
+        """Ask the plug-in what it stores for B; without an answer, take the nearest values.
+
+        The nearest values are right wherever the format holds B exactly.
+        """
         return Readback(plain, [self._held(B) for B in Bs], past=False)
 
     def run(
         self,
-        a: GuardedBuffer,
-        b: GuardedBuffer | None,
+        _a: GuardedBuffer,
+        _b: GuardedBuffer | None,
         c: GuardedBuffer,
         As: Sequence[F32],
         Bs: Sequence[F32],
-        run: int,
+        _run: int,
     ) -> None:
-        """One call per product, each with operands of its own."""
+        """Call the plug-in once per product, each time with fresh copies of the operands."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])
 
     def changed(
-        self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
+        self,
+        _a: GuardedBuffer,
+        _b: GuardedBuffer | None,
+        _a_words: list[Words],
+        _b_words: list[Words],
     ) -> set[str]:
-        """As the copies it was given tell."""
+        """Name the operands whose copies the plug-in changed."""
         return self._changed
 
     def _held(self, B: F32) -> Words:
@@ -130,14 +139,14 @@ class PythonCandidate:
                 return _words(B.astype(nearest))
         values = self._array("stored", self._call(self._python.stored, ("B", B)), B.shape)
         with np.errstate(over="ignore"):
-            held = values.astype(nearest)
-        wrong = np.argwhere((held != values) & ~(np.isnan(held) & np.isnan(values)))
+            stored = values.astype(nearest)
+        wrong = np.argwhere((stored != values) & ~(np.isnan(stored) & np.isnan(values)))
         if wrong.size:
             k, n = wrong[0]
             raise self._error(
                 f"stored(B)[{k},{n}] is {values[k, n]:.9g}, which {self._case.path.b} does not have"
             )
-        return _words(held)
+        return _words(stored)
 
     def _product(self, A: F32, B: F32) -> F32:
         found = self._call(self._python.run, ("A", A), ("B", B))
@@ -167,11 +176,11 @@ class PythonCandidate:
         return found
 
     def _error(self, what: str) -> CannotVerifyError:
-        return CannotVerifyError(f"{self._case.path.source}: {what}", "mend the plug-in")
+        return CannotVerifyError(f"{self._case.path.source}: {what}", "fix the plug-in")
 
 
 def _words(values: Any) -> Words:
-    """float32 or float16 [K,N] as the words of their format, row by row."""
+    """Encode float32 or float16 [K,N] as the words of its format, row by row."""
     if values.dtype.itemsize == 4:
         return as_words(np.ascontiguousarray(values))
     K, N = values.shape

@@ -1,4 +1,4 @@
-"""One case on an open device: draw inputs, run reference and candidate, compare, judge."""
+"""Run one case on an open device: draw inputs, run reference and candidate, compare, judge."""
 
 from __future__ import annotations
 
@@ -37,7 +37,16 @@ from tinygate.numerics.tolerance import (
 
 
 class CaseRun:
-    """Runs one case. Everything it learns ends up in `facts` (one per run) or `shared`."""
+    """The run of one case.
+
+    observations   of each run, over all products
+    operands       the stored operands and the errors found in them
+    trust          how much of its limit the reference uses
+    changed        the operands that the candidate changed: "A", "B"
+    products       how many products ran
+    measured       the metrics of each run that were asked for
+    digests        SHA-256 of the first run's outputs and of the reference's, for other engines
+    """
 
     def __init__(self, harness: Harness, numerics: MeasuredNumerics, case: Case) -> None:
         self.harness = harness
@@ -52,15 +61,14 @@ class CaseRun:
             f16_round_to_nearest=numerics.f16_round_to_nearest,
             f16_subnormals=numerics.f16_subnormals,
         )
-        self.observations: list[RunObservations] = []  # made once the shape is known to fit
+        self.observations: list[RunObservations] = []  # filled once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
         self.operands = OperandStore(harness, self.candidate, case)
         self.trust: Deviation | None = None
         self.predictor = error_model.Predictor(case.path, case.shape.K)
         self.products = 0
-        self.measured: dict[int, Metrics] = {}  # by run
-        # What another engine's bits are compared with: of the first run, and of the reference.
+        self.measured: dict[int, Metrics] = {}  # by id of the observations
         self.digests = (hashlib.sha256(), hashlib.sha256())
 
     def run(self) -> CaseResult:
@@ -81,13 +89,13 @@ class CaseRun:
         return self._judge()
 
     def _unreadable(self) -> str:
-        """Why the family asks for more than can be seen of this path, or nothing."""
+        """Explain why the family cannot judge a path without readback; empty where it can."""
         if self.case.path.readback or self.family.activation or self.family.exact == "product":
             return ""
         return f"what the path stores cannot be read back, and {self.family.name} is judged by that"
 
     def _batch(self, batch: list[Weights]) -> None:
-        """Pack these weights once, then run every round of activations over them."""
+        """Pack these weights once, then run every pass of activations over them."""
         case, harness = self.case, self.harness
         Bs = [weights.B for weights in batch]
         check_inputs("B", Bs)
@@ -112,7 +120,7 @@ class CaseRun:
             stored_b.buffer.destroy()
 
     def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
-        """Trust R only where it is near the float64 product, and predict from what is trusted."""
+        """Compare R with the float64 product, and predict the path's error from the products."""
         limit = self._reference_tolerance()
         for R, A, B in zip(Rs, As, Bs, strict=True):
             bad = compare.region(R.view(np.uint32))
@@ -129,7 +137,7 @@ class CaseRun:
     def _candidate(
         self, stored_a: StoredOperand, stored_b: StoredOperand, products: Products
     ) -> None:
-        """Run the path as often as asked, from a fresh marker each time; A is given back."""
+        """Run the path as often as the case asks, refilling C before each run; free A."""
         case = self.case
         As, Bs = products.As, products.Bs
         a, b = stored_a.buffer, stored_b.buffer
@@ -157,9 +165,9 @@ class CaseRun:
         self.products += len(As)
 
     def _judge(self) -> CaseResult:
-        """The verdict: of every run the same checks, the worst run deciding."""
+        """Apply the same checks to every run; the first that does not pass decides the verdict."""
         shared = self._shared_checks()
-        # Where the packer already decided there was no run.
+        # There are no runs where a packer refused the operands.
         runs = self.observations if self.products else []
         judged = [(*shared, *self._run_checks(observations)) for observations in runs] or [shared]
         decided = [checks.decide(one) for one in judged]
@@ -196,7 +204,7 @@ class CaseRun:
         return failure.explain(result, case, observations, self.operands.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
-        """What does not depend on the run."""
+        """Make the checks that are the same for every run."""
         found = [checks.inputs_kept(sorted(self.changed))]
         if self.trust is not None:
             found.append(checks.reference(self.trust, self._reference_tolerance()))
@@ -207,7 +215,7 @@ class CaseRun:
         return tuple(found)
 
     def _run_checks(self, observations: RunObservations) -> Iterator[Check]:
-        if not self.case.path.call:  # a callable is out of reach of markers and guards
+        if not self.case.path.call:  # a Python callable cannot reach markers and guards
             yield checks.written(observations.written)
             yield checks.guard(observations.past) if self.case.path.guard else checks.unguarded()
         yield checks.finite(observations.finite, observations.cause)
@@ -229,7 +237,7 @@ class CaseRun:
             yield checks.conformance(observations.deviation, self.limit, observations.cause)
 
     def _metrics(self, observations: RunObservations) -> Metrics | None:
-        """Of a run that is over; once, though its checks and its result both ask."""
+        """Return a run's metrics; computed once, although its checks and its result both ask."""
         if not self.family.activation or not observations.outputs:
             return None
         if id(observations) not in self.measured:
@@ -257,7 +265,7 @@ def check_inputs(name: str, arrays: Iterable[F32]) -> None:
 
 
 def run_case(harness: Harness, numerics: MeasuredNumerics, case: Case) -> CaseResult:
-    """Run one case; what goes wrong becomes the case's ERROR, so that the rest still runs."""
+    """Run one case; an error becomes the case's ERROR result, so that other cases still run."""
     try:
         return CaseRun(harness, numerics, case).run()
     except TinygateError as error:

@@ -1,4 +1,4 @@
-"""Open a device for the gate: the engine's adapters, the one that is used, what it really does."""
+"""List an engine's adapters, open a device for the gate, and measure its numerics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tinygate.gpu.probe import probe
 
 @dataclass(frozen=True)
 class OpenDevice:
-    """A device that cases run on, as chosen among the engine's adapters."""
+    """An open device with its adapter, the engine's adapters and its measured numerics."""
 
     harness: Harness
     adapter: AdapterInfo
@@ -23,14 +23,14 @@ class OpenDevice:
 
 
 def list_adapters(engine: str, features: Sequence[str]) -> tuple[AdapterInfo, ...]:
-    """List every adapter of an engine, last resorts too."""
+    """List every adapter of an engine, on every backend."""
     return tuple(engines.load(engine, every_backend=True, features=features).adapters())
 
 
 def open_device(
     engine: str, adapter: str | None, features: Sequence[str], *, every_backend: bool
 ) -> OpenDevice:
-    """Open the adapter that is asked for, with those of the features that it has.
+    """Open the adapter that `adapter` names, or the preferred one, with the features it has.
 
     Raises:
         NoAdapterError: where the engine has none.

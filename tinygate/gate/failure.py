@@ -1,4 +1,4 @@
-"""From a failed case to what explains it: the place, the map, the operands on disk."""
+"""Explain a failed case: locate the wrong elements, map them, and save the operands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from tinygate.core.case import Case
 from tinygate.core.engine import DEFAULT_ENGINE
-from tinygate.core.metrics import MEAN_REL_LIMIT
+from tinygate.core.metrics import MEAN_REL_LIMIT, Metrics
 from tinygate.core.results import CaseResult, Failure
 from tinygate.core.saved_case import DESCRIPTION, Description
 from tinygate.core.status import Status
@@ -26,7 +26,7 @@ from tinygate.numerics.matmul64 import blocks, product
 def explain(
     result: CaseResult, case: Case, observations: RunObservations, packing: Packing | None
 ) -> CaseResult:
-    """The result of a FAIL with its Failure and, where the case asks for it, the file saved."""
+    """Add the failure's location to a FAIL and, where the case asks for it, save its operands."""
     if result.status is not Status.FAIL:
         return result
     saved, warnings = "", result.warnings
@@ -42,7 +42,7 @@ def explain(
 def locate(
     result: CaseResult, case: Case, observations: RunObservations, packing: Packing | None
 ) -> Failure | None:
-    """Where the first check of _TELLING that failed says that it is wrong; None where none does."""
+    """Locate the wrong elements by the most telling failed check; None where no check can."""
     failed = {check.name for check in result.checks if check.status is Status.FAIL}
     for name in (name for name in _TELLING if name in failed):
         if name == "packing":
@@ -67,14 +67,14 @@ def locate(
 
 
 def _want(name: str, sample: Sample, i: int, j: int) -> float:
-    """What C[i, j] should be: R where that is what it was compared with, else S."""
+    """Return the wanted C[i, j]: from R where the check compares with R, else from S."""
     if name in {"zero", "max_abs", "mean_rel"} and sample.R is not None:
         return float(sample.R[i, j])
     return float(sample.stored_a[i].astype(np.float64) @ sample.stored_b[:, j])
 
 
-# Checks that have a place, the one that explains most first: a difference between two runs comes
-# last, because it does not say what is right.
+# The checks that locate wrong elements, the one that explains most first: a difference between two
+# runs comes last, because it does not say which is right.
 _TELLING = (
     *("packing", "written", "finite", "exact", "conformance"),
     *("zero", "max_abs", "mean_rel", "determinism"),
@@ -82,7 +82,7 @@ _TELLING = (
 
 
 def _in_all(name: str, observations: RunObservations) -> Region | None:
-    """Where the case's products are wrong, all together; None where that was not kept."""
+    """Return where any of the case's products is wrong; None for checks that keep no region."""
     regions = {
         "written": observations.written,
         "finite": observations.finite,
@@ -94,7 +94,7 @@ def _in_all(name: str, observations: RunObservations) -> Region | None:
 
 
 def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
-    """Where the sample is wrong by itself, so that its numbers can be shown."""
+    """Find where the sample is wrong by itself, so that its numbers can be shown."""
     C, A, B, R = sample.C, sample.stored_a, sample.stored_b, sample.R
     if name in {"written", "finite"}:  # what was never written holds a NaN
         return compare.region(C.view(np.uint32))
@@ -104,22 +104,27 @@ def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Reg
         return compare.deviation(C, A, B, sample.limit).over
     if R is None or result.metrics is None:
         return None
+    return _over_activation(name, C, R, result.metrics)
+
+
+def _over_activation(name: str, C: F32, R: F32, metrics: Metrics) -> Region | None:
+    """Find where C is over a limit of the activation rule, or over zero where R is all zero."""
     if name == "zero":
         return compare.over([C], [R], 0.0, strict=True)
     if name == "max_abs":
-        return compare.over([C], [R], result.metrics.max_abs_limit)
+        return compare.over([C], [R], metrics.max_abs_limit)
     if name == "mean_rel":
-        return _over_relative(C, R, 0.01 * result.metrics.mean_ref)
+        return _over_relative(C, R, 0.01 * metrics.mean_ref)
     return None
 
 
 def _over_relative(C: F32, R: F32, floor: float) -> Region:
-    """Where the relative error is over the limit of its mean."""
+    """Find where an element's relative error is over the limit of the mean."""
     found = Region((C.shape[0], C.shape[1]))
     for block in blocks(*C.shape):
         r = R[block].astype(np.float64)
-        share = np.abs(C[block] - r) / np.maximum(np.abs(r), floor)
-        found.add(share >= MEAN_REL_LIMIT, block[0].start, block[1].start)
+        relative = np.abs(C[block] - r) / np.maximum(np.abs(r), floor)
+        found.add(relative >= MEAN_REL_LIMIT, block[0].start, block[1].start)
     return found
 
 
@@ -137,7 +142,7 @@ def _failure(
     rows, columns = region.shape
     heights = np.minimum(tall, rows - tall * np.arange(region.cells.shape[0]))
     widths = np.minimum(wide, columns - wide * np.arange(region.cells.shape[1]))
-    share = region.cells / (np.outer(heights, widths) * max(1, region.layers))
+    wrong = region.cells / (np.outer(heights, widths) * max(1, region.layers))
     return Failure(
         count=region.count,
         total=rows * columns * products,
@@ -145,7 +150,7 @@ def _failure(
         got=got,
         want=want,
         where=region.where,
-        cells=tuple(tuple(float(x) for x in row) for row in share),
+        cells=tuple(tuple(float(x) for x in row) for row in wrong),
         cell_shape=region.cell_shape,
         operand=operand,
     )
@@ -157,7 +162,7 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     R is absent where the family has no reference. Returns the file's name.
 
     Raises:
-        OSError: where it cannot be written; nothing is left behind then.
+        OSError: where it cannot be written; no partial file is left then.
     """
     M, N = sample.C.shape
     S = np.empty((M, N))

@@ -1,4 +1,4 @@
-"""Refuse a case that is too large for this machine, before the machine kills it."""
+"""Refuse a case that needs more memory than is available, before the system kills the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ QUANTIZED_FACTOR = 6
 
 
 def check_memory(shape: Shape, *, quantized: bool = False) -> None:
-    """Raise LimitError where the case would not fit into what is available."""
+    """Raise LimitError where the case needs more than the available memory."""
     operands = 4 * (shape.M * shape.K + shape.K * shape.N + shape.M * shape.N)
     needed = (QUANTIZED_FACTOR if quantized else PEAK_FACTOR) * operands + PEAK_BASE
     available = available_memory()

@@ -1,4 +1,4 @@
-"""What one run of a case has shown, product by product. Gathers and merges; gate.py judges."""
+"""Gather what each run of a case shows, product by product; case_run.py applies the checks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from tinygate.numerics.tolerance import Tolerance, exact_tolerance
 
 @dataclass(frozen=True)
 class Products:
-    """One batch: the operands, what the path holds of them, and R where the family has one. Bs and
-    held_b repeat where there are more As."""
+    """The products of one pass: operands, stored operands, and R where the family has one.
+
+    Bs and stored_b are used in turn where there are more As.
+    """
 
     As: Sequence[F32]
     Bs: Sequence[F32]
@@ -33,8 +35,11 @@ class Products:
 
 @dataclass(frozen=True)
 class Sample:
-    """One product of the case, kept so that a failure can be saved and shown: the first that is
-    wrong by itself, else the first. `limit` is what it was held against."""
+    """One product of the case, kept so that a failure can be saved and shown.
+
+    It is the first product that is wrong by itself, else the first. `limit` is its conformance
+    limit.
+    """
 
     A: F32
     B: F32
@@ -48,7 +53,7 @@ class Sample:
 
 @dataclass
 class RunObservations:
-    """Of one run, over one batch of products or over all of them.
+    """The observations of one run, over some of its products or over all.
 
     written     elements that still hold the marker
     finite      outputs that are NaN or infinite
@@ -57,7 +62,9 @@ class RunObservations:
     past        words behind C that changed: (how many, the first one's distance from C's end)
     deviation   from the float64 product of the stored operands
     cause       of a deviation over the limit, where the numbers show one
-    energies    of a quantized path's errors (errorparts.py), by the first run
+    outputs     every C, for the metrics
+    sample      the product that is saved and shown on a FAIL
+    energies    sums of a quantized path's squared errors (error_parts.py), of the first run
     """
 
     shape: Shape
@@ -77,7 +84,7 @@ class RunObservations:
         self.written, self.finite, self.differs, self.wrong = (Region(size) for _ in range(4))
 
     def merge(self, more: RunObservations) -> None:
-        """Take in what another batch of the same run has shown."""
+        """Add the observations of other products of the same run."""
         for name in ("written", "finite", "differs", "wrong"):
             getattr(self, name).merge(getattr(more, name))
         self.past = self.past or more.past
@@ -90,17 +97,17 @@ class RunObservations:
             self.sample = more.sample
 
     def inspect(self, bits: Words, guard: Words, guard_word: int, run: int) -> None:
-        """What can be said of C[M,N] without knowing what it should be."""
+        """Look for markers and non-finite values in C[M,N], and for changed guard words."""
         unwritten = compare.region(bits, marker(run))
         self.written.merge(unwritten)
-        if not unwritten.count:  # the marker is a NaN too: named once is enough
+        if not unwritten.count:  # the first marker is a NaN too, and one reason is enough
             self.finite.merge(compare.region(bits))
         stray = np.flatnonzero(guard != guard_word)
         if stray.size and self.past is None:
             self.past = (int(stray.size), int(stray[0]))
 
     def measure(self, case: Case, C: F32, A: Values, B: Values, limit: Tolerance) -> None:
-        """C against what the stored operands make of these inputs, within the path's limit."""
+        """Compare C with the product of the stored operands, within the path's limit."""
         family = FAMILIES[case.family]
         if family.exact:
             self.wrong.merge(unequal(case, C, A, B))
@@ -115,14 +122,14 @@ class RunObservations:
 
     @property
     def bad(self) -> bool:
-        """Whether these products are wrong by themselves, whatever the pooled metrics say."""
+        """Tell whether these products are wrong by themselves, whatever the pooled metrics say."""
         over = self.deviation is not None and self.deviation.worst > 1.0
         found = self.written.count + self.finite.count + self.wrong.count
         return over or bool(found) or self.past is not None
 
 
 def unequal(case: Case, C: F32, A: Values, B: Values) -> Region:
-    """Where C is not the one right answer of an exact family."""
+    """Find where C is not the one right answer of an exact family."""
     limit = exact_tolerance(case.path, FAMILIES[case.family], case.shape.K)
     if limit is None:
         return compare.unequal_to_product(C, A, B)
@@ -137,7 +144,7 @@ def observe_run(
     products: Products,
     limit: Tolerance,
 ) -> RunObservations:
-    """Everything one run of a batch shows; `limit` is the conformance check's."""
+    """Observe one run of some products; `limit` is the conformance check's."""
     total = RunObservations(case.shape)
     size = (case.shape.M, case.shape.N)
     Bs, Rs = products.Bs, products.Rs
@@ -157,8 +164,10 @@ def observe_run(
 
 
 def differing(out: Words, first: Words, c: GuardedBuffer, run: int, shape: Shape) -> Region:
-    """Where a run's bits differ from the first one's. What neither wrote holds two markers and is
-    no difference."""
+    """Find where a run's bits differ from the first run's.
+
+    An element that neither run wrote holds two different markers, which is no difference.
+    """
     found = Region((shape.M, shape.N))
     for row, before in zip(out, first, strict=True):
         bits, old = row[: c.data], before[: c.data]

@@ -1,4 +1,4 @@
-"""From original operands to what the path holds of them: packed, read back, checked, decoded."""
+"""Store a case's operands in the path's formats: pack, read back, check and decode them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
 
 @dataclass
 class StoredOperand:
-    """An operand as the path holds it: where, in which words, and the values they stand for."""
+    """An operand in the path's format: its buffer, its words, and the values they decode to."""
 
     buffer: GuardedBuffer | None
     words: list[Words]
@@ -33,10 +33,10 @@ def _plain(buffer: GuardedBuffer | None, originals: Sequence[F32]) -> StoredOper
 
 
 class OperandStore:
-    """Stores a case's operands and keeps what was wrong with them.
+    """The store of a case's operands and of the errors found in them.
 
-    packing   the first stored operand with something wrong, else the first
-    refusal   what a packer did with a value over its format's range: the first FAIL, else the first
+    packing   the first stored operand with an error, else the first that was checked
+    refusal   the check of a packer that refused, or should have: the first FAIL, else the first
     """
 
     def __init__(self, harness: Harness, candidate: Candidate, case: Case) -> None:
@@ -47,15 +47,17 @@ class OperandStore:
         self.refusal: Check | None = None
 
     def weights(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> StoredOperand | None:
-        """B as the path holds it; `plain` may be given back on the way. None where nothing is left
-        to run."""
+        """Store every B[K,N] in the path's format; None where a packer refused or erred.
+
+        May free `plain`, the f32 buffer.
+        """
         storage = FORMATS[self._case.path.b]
         if not storage.packed:
             return _plain(plain, Bs)
         return self._stored(storage, lambda: self._candidate.pack(plain, Bs), Bs, "B")
 
     def activations(self, plain: GuardedBuffer, As: Sequence[F32]) -> StoredOperand | None:
-        """As `weights`, of A; `plain` stays."""
+        """Store every A[M,K] in the path's format, as `weights` does, but keep `plain`."""
         storage = A_FORMATS[self._case.path.a]
         if not storage.packed:
             return _plain(plain, As)
@@ -104,8 +106,10 @@ class OperandStore:
                 self.packing = found
 
     def _conversions(self, storage: StorageFormat, originals: Sequence[F32]) -> list[DeviceF16]:
-        """For each original, the adapter's own f16 of a range of its rows. Many small products are
-        converted in one dispatch, a large one block by block."""
+        """Return, for each original, the device's f16 conversion of a range of its rows.
+
+        Many small operands are converted in one dispatch, a large one block by block.
+        """
         convert = self._harness.device_f16
         if storage.quantized or len(originals) == 1:
             return [lambda rows, x=x: convert(x[rows]) for x in originals]  # type: ignore[misc]

@@ -1,6 +1,6 @@
-"""Harness: puts operands on the device with guards around them, packs, runs, and reads back.
+"""Upload operands with guard words behind them, pack them, run products and read results back.
 
-It knows how to run a product safely; it does not judge what comes out.
+Nothing here judges a result.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from tinygate.paths.builtin import REFERENCE
 NAN_WORD = 0xFFFFFFFF
 # Behind C, bound with it.
 GUARD_WORD = 0x7FD1CE5A
-# What C holds before a run. The first is a NaN of its own, so an element left alone is told from
-# any other NaN; the later runs start from a finite value of the size that outputs have (0.79), so
-# that a kernel which is right only over NaN, or uses what is there, does not repeat itself. The
-# two differ in sign.
+# What C holds before a run. The first marker is a NaN with a bit pattern of its own, so an
+# unwritten element is told from any other NaN. Later runs start from a finite value of the size of
+# outputs (0.79) and of the other sign, so that a kernel that is right only over NaN, or uses the
+# old C, gives other bits.
 MARKERS = (0xFFEDC0DE, 0x3F4A1B2C)
 
 _INPUT_GUARD = 64
@@ -40,8 +40,12 @@ Halves = NDArray[np.float16]
 
 @dataclass
 class Readback:
-    """An operand on the device in a path's format, the words it was found to be there, and whether
-    the packer wrote past its output. No arena where another runtime holds it."""
+    """A stored operand as read back from the device.
+
+    buffer   None where another runtime holds the operand
+    words    the words read back, one array per product
+    past     whether the packer wrote past its output
+    """
 
     buffer: GuardedBuffer | None
     words: list[Words]
@@ -49,29 +53,29 @@ class Readback:
 
 
 def marker(run: int) -> int:
-    """What C is filled with before run number `run`."""
+    """Return the word that fills C before run number `run`."""
     return MARKERS[min(run, 1)]
 
 
 def _strayed(buffer: GuardedBuffer, words: Words) -> bool:
-    """Whether any guard word is no longer what it was."""
+    """Tell whether any guard word has changed."""
     guard = words[:, buffer.data : buffer.data + buffer.guard]
     return bool((guard != buffer.guard_word).any())
 
 
 class Harness:
-    """One open device's operands and outputs for a batch of products of one shape."""
+    """The operands and outputs of products on one open device."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
         self.device: Device = runner.device
 
     def activations(self, As: Sequence[F32]) -> GuardedBuffer:
-        """A[M,K] f32, one slice each."""
+        """Upload every A[M,K] f32, one slice each."""
         return self._upload([as_words(A) for A in As])
 
     def weights(self, Bs: Sequence[F32]) -> GuardedBuffer | None:
-        """B[K,N] f32, one slice each; None where one is more than may be bound at once."""
+        """Upload every B[K,N] f32, one slice each; None where B exceeds the largest binding."""
         if Bs[0].nbytes > self.device.info.limits.max_storage_buffer_binding_size:
             return None
         return self._upload([as_words(B) for B in Bs])
@@ -82,8 +86,10 @@ class Harness:
         return buffer
 
     def outputs(self, count: int, shape: Shape, *, guard: bool = True) -> GuardedBuffer:
-        """C[M,N], one slice each; what lies behind is wide enough to catch a stray row, or nothing
-        where the path asks for no guard."""
+        """Allocate `count` C[M,N], one slice each.
+
+        The guard is wide enough to catch a stray row; guard=False allocates none.
+        """
         words = min(_OUTPUT_GUARD + shape.N, _MAX_GUARD) if guard else 0
         return GuardedBuffer(self.device, count, shape.M * shape.N, words, GUARD_WORD)
 
@@ -98,7 +104,7 @@ class Harness:
     ) -> None:
         """Refill C with the run's marker, then dispatch every product once.
 
-        B's slices are used in turn where A has more: several rounds over the same weights.
+        B's slices are used in turn where A has more of them.
         """
         not_run = np.broadcast_to(np.uint32(marker(run)), (c.data,))
         c.fill([not_run] * c.count)
@@ -113,7 +119,7 @@ class Harness:
     def reference(
         self, shape: Shape, a: GuardedBuffer, b: GuardedBuffer | None, Bs: Sequence[F32]
     ) -> list[F32]:
-        """R[M,N] for every product; in column panels where B is more than may be bound."""
+        """Compute R[M,N] of every product, by column panels where B exceeds the largest binding."""
         if b is not None:
             return self._reference(shape, a, b)
         limit = self.device.info.limits.max_storage_buffer_binding_size
@@ -142,7 +148,7 @@ class Harness:
     def pack(
         self, path: FastPath, shape: Shape, b: GuardedBuffer | None, Bs: Sequence[F32]
     ) -> Readback:
-        """Pack on the device and read back what is stored; b is given back on the way.
+        """Pack every B on the device, read back the stored words, and free `b`.
 
         Raises:
             PackingRefusedError: where the packer counted values its format cannot hold.
@@ -162,7 +168,11 @@ class Harness:
         return Readback(buffer, [row[:size] for row in words], past or _strayed(buffer, words))
 
     def pack_a(self, path: FastPath, shape: Shape, a: GuardedBuffer, As: Sequence[F32]) -> Readback:
-        """As `pack`, for activations; a stays."""
+        """Pack every A on the device and read back the stored words; keep `a`.
+
+        Raises:
+            PackingRefusedError: where the packer counted values its format cannot hold.
+        """
         storage = A_FORMATS[path.a]
         size = storage.words(shape.M, shape.K)
         buffer = self._unpacked(len(As), size)
@@ -176,7 +186,7 @@ class Harness:
         return Readback(buffer, [row[:size] for row in words], _strayed(buffer, words))
 
     def _unpacked(self, count: int, size: int) -> GuardedBuffer:
-        """Room for packed words: NaN until they are written, and behind them."""
+        """Allocate `count` slices of `size` packed words, all NaN, with NaN guard words."""
         buffer = GuardedBuffer(self.device, count, size, _INPUT_GUARD, NAN_WORD)
         buffer.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
         return buffer
@@ -204,7 +214,7 @@ class Harness:
         sources: Sequence[Binding],
         targets: Sequence[Binding],
     ) -> Words:
-        """Run a packer for every source in one submission; each one's status, [count, 2]."""
+        """Run a packer for every source in one submission; return each one's status, [count, 2]."""
         status = GuardedBuffer(self.device, len(sources), 2, 0, 0)
         status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(sources))
         bindings = zip(sources, targets, status.bindings(), strict=True)
@@ -214,8 +224,10 @@ class Harness:
         return found
 
     def _pack_columns(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
-        """Pack some columns at a time, where B's f32 is more than may be bound at once; whether a
-        panel was written past. For formats that hold whole columns, in lines of a word per column.
+        """Pack a B that exceeds the largest binding some columns at a time.
+
+        For formats whose words hold values of one column, in lines of a word per column. Returns
+        whether the packer wrote past a panel.
         """
         storage = FORMATS[path.b]
         cols = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.K))
@@ -234,7 +246,7 @@ class Harness:
     def _pack_panel(
         self, path: FastPath, shape: Shape, part: F32, first_row: int = 0
     ) -> tuple[Words, bool]:
-        """A part of B by itself: its words, and whether anything was written past them."""
+        """Pack a part of B by itself; return its words, and whether the packer wrote past them."""
         size = FORMATS[path.b].words(shape.K, shape.N)
         source, packed = self._upload([as_words(part)]), self._unpacked(1, size)
         self._pack_batch(path, shape, source.bindings(), packed.bindings(), [part], first_row)
@@ -244,11 +256,10 @@ class Harness:
         return words[0, :size], _strayed(packed, words)
 
     def _pack_rows(self, path: FastPath, shape: Shape, B: F32, target: Binding) -> bool:
-        """Pack rows of K at a time, where B's f32 is more than may be bound at once; whether a
-        panel was written past.
+        """Pack a B that exceeds the largest binding some rows of K at a time.
 
-        Each panel has room of its own and is moved from there: few rows of a wide B begin where a
-        binding may.
+        Each panel is packed in its own buffer and copied from there, because few rows of a wide B
+        begin at an offset where a binding may begin. Returns whether the packer wrote past a panel.
         """
         storage = FORMATS[path.b]
         rows = max(1, self.device.info.limits.max_storage_buffer_binding_size // (4 * shape.N))
@@ -263,7 +274,7 @@ class Harness:
         return past
 
     def device_f16(self, values: F32) -> Halves:
-        """Values through the adapter's own pack2x16float: what a packer is held against."""
+        """Convert values to f16 on the device (pack2x16float), for comparison with a packer's."""
         flat = values.reshape(-1)
         buffers = [self.device.storage(4 * flat.size) for _ in range(2)] + [self.device.storage(4)]
         self.device.write(buffers[0], 0, flat.view(np.uint32))

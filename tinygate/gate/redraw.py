@@ -1,4 +1,4 @@
-"""Tell whether this version still draws the operands of a case that was saved."""
+"""Tell whether this version of tinygate still draws the operands of a saved case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tinygate.numerics.inputs.generate import generate
 
 
 def redraws(case: Case, a: str, b: str) -> bool:
-    """Whether some product of the case has operands with these SHA-256 digests, bit for bit."""
+    """Tell whether a product of the case has operands A and B with these SHA-256 digests."""
     return any(
         _digest(weights.B) == b and any(_digest(A) == a for A in weights.activations())
         for weights in generate(case.family, case.shape, case.path, case.seed)

@@ -1,1 +1,1 @@
-"""Compile kernels and run them on an open device; the only room that reaches an engine."""
+"""Compile kernels and run them on an open device; the only package that calls an engine."""

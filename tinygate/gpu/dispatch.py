@@ -1,4 +1,4 @@
-"""Runner: the one way a kernel is run, by the gate and by GpuOps alike."""
+"""Turn products into dispatches of compiled kernels, for the gate and for GpuOps alike."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from tinygate.gpu.kernel import (
 )
 
 CONVERTER = "probe/convert_f16.wgsl"
-# As much as any small struct a kernel may declare there.
+# Room for any small struct that a kernel may declare at an unused binding.
 _SCRATCH_BYTES = 1024
 _CONVERTED = 64  # values per workgroup of the converter
 
 
 class Runner:
-    """Compiles each kernel once per device and turns products into dispatches.
+    """A cache of compiled kernels for one device, and the dispatches that use them.
 
-    `subgroup_size` is the measured one, for kernels that are compiled for it; None until known.
+    subgroup_size: the measured one, for kernels that are compiled for it; None until measured.
     """
 
     def __init__(self, device: Device) -> None:
@@ -59,12 +59,14 @@ class Runner:
         *,
         square: bool = False,
     ) -> Dispatch:
-        """C = A·B by the path's kernel; b is in the path's storage format.
+        """Make the dispatch of the path's kernel for C[M,N] = A[M,K]·B[K,N].
 
+        b: B in the path's storage format.
         square: spread a linear dispatch over x and y, as a very large product would be.
 
         Raises:
-            CannotVerifyError: where the path needs subgroups and theirs are not as reported.
+            CannotVerifyError: where the path uses subgroups whose measured size is not in the
+                reported range, or is not known to a kernel compiled for it.
         """
         check_lanes(path, self.subgroup_size, self.device.info)
         kernel = matmul_kernel(path, shape, self.subgroup_size)
@@ -92,7 +94,10 @@ class Runner:
         *,
         square: bool = False,
     ) -> Dispatch:
-        """Pack B[K,N] f32 into the path's format; `status` is (count, first), see wgsl/README."""
+        """Make the dispatch that packs B[K,N] f32 into the path's format.
+
+        status: two words for the packer's refusals, (count, first), as wgsl/README.md says.
+        """
         file = path.pack_file()
         assert file is not None, "only packed paths are packed"
         operands = (self._nothing(0, "read"), b, packed)
@@ -110,7 +115,7 @@ class Runner:
         *,
         square: bool = False,
     ) -> Dispatch:
-        """Pack A[M,K] f32 into the path's format; otherwise as `pack`."""
+        """Make the dispatch that packs A[M,K] f32 into the path's format; otherwise as `pack`."""
         file = path.pack_a_file()
         assert file is not None, "only packed activations are packed"
         operands = (a, self._nothing(0, "read"), packed)
@@ -118,13 +123,13 @@ class Runner:
         return self._packer(pack_kernel(file), groups, (M, K, 0), operands, status, square=square)
 
     def convert(self, count: int, b: Binding, out: Binding, status: Binding) -> Dispatch:
-        """The adapter's own f16 of `count` f32 values, one per word."""
+        """Make the dispatch that converts `count` f32 to f16 (pack2x16float), one per word."""
         kernel = pack_kernel(wgsl_file(CONVERTER))
         operands = (self._nothing(0, "read"), b, out)
         return self._packer(kernel, -(-count // _CONVERTED), (0, 1, count), operands, status)
 
     def single(self, kernel: Kernel, b: Binding, out: Binding, status: Binding) -> Dispatch:
-        """One workgroup of a kernel with the packer's layout: the probes."""
+        """Make the dispatch of one workgroup of a probe, a kernel with the packer's layout."""
         return self._packer(kernel, 1, (0, 1, 1), (self._nothing(0, "read"), b, out), status)
 
     def _packer(
@@ -159,8 +164,11 @@ class Runner:
         return Binding(self._uniforms[key], 0, words.nbytes)
 
     def _nothing(self, number: int, access: Access | None) -> Binding:
-        """What is bound where there is no operand: for each such slot of a kernel its own, since
-        none of them may be written through two bindings."""
+        """Return a scratch binding for a slot without an operand.
+
+        Each such slot of a kernel has its own `number`, since no buffer may be written through two
+        bindings.
+        """
         if access == "uniform":
             return self._uniform((0,) * (_SCRATCH_BYTES // 4), Shape(1, 1, 1))
         while len(self._scratch) <= number:
@@ -169,7 +177,7 @@ class Runner:
 
 
 def uniform_words(fields: Sequence[Field], shape: Shape) -> Words:
-    """The uniform's words: u32 for names and integers, f32 for floats, padded to 16 bytes."""
+    """Encode a uniform: u32 for names and integers, f32 for floats, padded to 16 bytes."""
     words = np.zeros(-(-len(fields) // 4) * 4, np.uint32)
     for i, field in enumerate(fields):
         if isinstance(field, float):
@@ -193,7 +201,7 @@ def refuse(
     """Raise PackingRefusedError where a packer counted values its format cannot hold.
 
     status: (count, smallest linear index row * columns + column), as the packer left it.
-    original: what was packed, or of it the rows from first_row on.
+    original: the operand that was packed, or its rows from first_row on.
     """
     count, first = int(status[0]), int(status[1])
     if not count:

@@ -1,7 +1,7 @@
-"""GuardedBuffer: equal slices of one buffer, each with guard words that tell when a kernel strays.
+"""Put guard words behind operands and outputs, to find a kernel that writes past their end.
 
-One product makes a buffer of one slice; many small products share one, so that they cost one
-upload, one submission and one readback instead of hundreds.
+A large product has a buffer with one slice. Many small products share a buffer, so that they cost
+one upload, one submission and one readback instead of hundreds.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _WINDOW = CHUNK_BYTES // 4
 
 
 class GuardedBuffer:
-    """`count` slices of `data` words, each followed by `guard` words of the value `guard_word`.
+    """A buffer of `count` slices of `data` words, each followed by `guard` words of `guard_word`.
 
-    The guard is bound with its slice. It shrinks where data and guard together would exceed what
-    may be bound: then nothing guard_word the data is reachable, so nothing needs a guard.
+    The guard is bound with its slice. It shrinks where data and guard together would exceed the
+    largest binding or buffer: a kernel cannot reach words that it has no room to bind.
     """
 
     def __init__(self, device: Device, count: int, data: int, guard: int, guard_word: int) -> None:
@@ -37,17 +37,17 @@ class GuardedBuffer:
         self.buffer = device.storage(4 * self.stride * count)
 
     def bindings(self) -> list[Binding]:
-        """One per slice: data and guard."""
+        """Return one binding per slice, over its data and guard."""
         size = 4 * (self.data + self.guard)
         return [Binding(self.buffer, 4 * self.stride * i, size) for i in range(self.count)]
 
     def fill(self, slices: Sequence[Words]) -> None:
-        """Upload a data per slice and the words guard_word each."""
+        """Upload the data of every slice, and reset the guard words."""
         for start in range(0, self.stride * self.count, _WINDOW):
             self._device.write(self.buffer, 4 * start, self._window(slices, start))
 
     def changed(self, slices: Sequence[Words]) -> bool:
-        """Whether any word differs from what `fill(slices)` would put there."""
+        """Tell whether any word differs from what `fill(slices)` uploads."""
         for start in range(0, self.stride * self.count, _WINDOW):
             expected = self._window(slices, start)
             if not np.array_equal(self._read_window(start), expected):
@@ -55,13 +55,13 @@ class GuardedBuffer:
         return False
 
     def read(self) -> Words:
-        """Every slice with its guard: [count, stride]."""
+        """Read every slice with its guard, as [count, stride]."""
         words = np.empty((self.count, self.stride), np.uint32)
         self._device.read(self.buffer, 0, words)
         return words
 
     def equals(self, words: Words) -> bool:
-        """Whether the buffer holds exactly these words, as `read` gave them before."""
+        """Tell whether the buffer holds exactly these words, as `read` returned them before."""
         flat = words.reshape(-1)
         return all(
             np.array_equal(self._read_window(start), flat[start : start + _WINDOW])
@@ -69,7 +69,7 @@ class GuardedBuffer:
         )
 
     def destroy(self) -> None:
-        """Give the buffer back."""
+        """Free the device buffer."""
         self.buffer.destroy()
 
     def _read_window(self, start: int) -> Words:
@@ -78,7 +78,7 @@ class GuardedBuffer:
         return words
 
     def _window(self, slices: Sequence[Words], start: int) -> Words:
-        """The words [start, start + window) of the filled arena."""
+        """Make up to _WINDOW of the words that `fill(slices)` uploads, beginning at `start`."""
         size = min(_WINDOW, self.stride * self.count - start)
         window = np.full(size, self.guard_word, np.uint32)
         for i in range(start // self.stride, -(-(start + size) // self.stride)):

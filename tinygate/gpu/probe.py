@@ -1,4 +1,4 @@
-"""What an adapter really does where WGSL leaves it the choice: rounding, subnormals, lanes."""
+"""Measure what WGSL leaves to the adapter: rounding, f16 subnormals and the subgroup size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _F16_SUBNORMAL = 2.0**-20
 
 
 def probe(runner: Runner) -> MeasuredNumerics:
-    """Run the probe kernels on an open device, and tell the runner its subgroup size."""
+    """Run the probe kernels on an open device, and set the runner's subgroup size."""
     device = runner.device
     if "subgroups" in device.info.features:
         runner.subgroup_size = _subgroup_size(runner)
@@ -40,7 +40,7 @@ def probe(runner: Runner) -> MeasuredNumerics:
 
 
 def _subgroup_size(runner: Runner) -> int | None:
-    """Lanes that add up together; None where the engine can't compile the question."""
+    """Count the lanes that add up together; None where the engine can't compile the probe."""
     try:
         out = _run(runner, "probe/subgroup.wgsl", np.zeros(1, np.uint32), 128)
     except ShaderError:

@@ -1,7 +1,7 @@
-"""Judge what was measured: one Check per question, with its tolerance's reason.
+"""Turn measurements into checks: one Check per question, with its limit and the limit's reason.
 
-The activation check asks whether a model may use this path. The conformance check asks something
-else: does the kernel do what it declares, whatever its precision?
+The activation check asks whether a model may use this path. The conformance check asks whether the
+kernel does what it declares, whatever precision that is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MEAN_REL_WHY = (
 
 
 def activation(metrics: Metrics, outside: Region | None = None) -> tuple[Check, Check]:
-    """Apply the activation rule: two thresholds, both strict.
+    """Apply the activation rule: max_abs and mean_rel must both be strictly below their limits.
 
     outside: where |F-R| is over the limit of max_abs.
     """
@@ -37,7 +37,7 @@ def activation(metrics: Metrics, outside: Region | None = None) -> tuple[Check, 
 
 
 def zero_rule(wrong: Region) -> Check:
-    """All-zero R: right if and only if F is all zero; -0 counts as 0."""
+    """Require F to be all zero where R is all zero; -0 counts as 0."""
     return _none_of(
         "zero",
         wrong,
@@ -47,7 +47,7 @@ def zero_rule(wrong: Region) -> Check:
 
 
 def _below(name: str, measured: float, limit: float, reason: str, why: str) -> Check:
-    # NaN is below nothing, so an unmeasured value fails.
+    # NaN compares false, so an unmeasured value fails.
     ok = measured < limit
     return Check(
         name, Status.PASS if ok else Status.FAIL, "" if ok else reason, measured, limit, why
@@ -55,7 +55,7 @@ def _below(name: str, measured: float, limit: float, reason: str, why: str) -> C
 
 
 def _none_of(name: str, found: Region, reason: str, why: str = "") -> Check:
-    """PASS where nothing was found; else how many, at which element first, and in which rows."""
+    """Pass where nothing was found; else report the count, the first element and the rows."""
     if not found.count:
         return Check(name, Status.PASS, why=why)
     first = f" at [{found.first[0]},{found.first[1]}]" if found.first else ""
@@ -64,12 +64,12 @@ def _none_of(name: str, found: Region, reason: str, why: str = "") -> Check:
 
 
 def written(found: Region) -> Check:
-    """Elements that still hold the marker."""
+    """Require the kernel to have overwritten the marker in every element of C."""
     return _none_of("written", found, "never written", "C is filled with a marker before the run")
 
 
 def finite(found: Region, cause: Cause | None = None) -> Check:
-    """Outputs that are NaN or infinite, by bit pattern."""
+    """Require every output to be finite, decided by bit pattern."""
     noun = "non-finite output" + ("s" if found.count > 1 else "")
     if cause is Cause.OVERFLOWED:
         noun += f" ({cause})"
@@ -77,7 +77,10 @@ def finite(found: Region, cause: Cause | None = None) -> Check:
 
 
 def guard(past: tuple[int, int] | None) -> Check:
-    """Words behind C: (how many changed, the first one's distance from C's end), or None."""
+    """Require the guard words behind C to be unchanged.
+
+    past: (how many changed, the first one's distance from C's end in words), or None.
+    """
     why = "guard words behind C are bound with it"
     if past is None:
         return Check("guard", Status.PASS, why=why)
@@ -92,7 +95,7 @@ def guard(past: tuple[int, int] | None) -> Check:
 
 
 def unguarded() -> Check:
-    """No word behind C is bound, so nothing can be said about writes there."""
+    """Pass, and say that writes behind C were not checked: no guard word is bound with it."""
     return Check(
         "guard",
         Status.PASS,
@@ -101,7 +104,7 @@ def unguarded() -> Check:
 
 
 def inputs_kept(changed: Sequence[str]) -> Check:
-    """Which of A and B were changed by the kernel."""
+    """Require A and B to be unchanged after the run; `changed` names those that are not."""
     why = "A and B, and the NaN behind them, must be unchanged"
     if not changed:
         return Check("inputs", Status.PASS, why=why)
@@ -109,14 +112,14 @@ def inputs_kept(changed: Sequence[str]) -> Check:
 
 
 def deterministic(found: Region) -> Check:
-    """Where a run's bits differ from the first run's."""
+    """Require a run to repeat the first run's bits; `found` is where they differ."""
     noun = "outputs differ" if found.count > 1 else "output differs"
     noun += " from the first run"
     return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
 
 
 def reference(found: Deviation, limit: Tolerance) -> Check:
-    """Whether R may be trusted; where not, nothing can be verified: an ERROR, not a FAIL."""
+    """Require R to be near the float64 product; otherwise nothing can be verified, so ERROR."""
     ok = found.worst <= 1.0
     at = f"[{found.at[0]},{found.at[1]}]"
     reason = f"reference untrusted: got {found.got:.9g}, want {found.want:.9g} at {at}"
@@ -131,7 +134,7 @@ def reference(found: Deviation, limit: Tolerance) -> Check:
 
 
 def conformance(found: Deviation, limit: Tolerance, cause: Cause | None = None) -> Check:
-    """Whether F is within what the path declares of S; `cause` is why not, where that is shown."""
+    """Require F to be as near to S as the path declares; `cause` is why not, where one is known."""
     ok = found.worst <= 1.0
     where = f", {found.over.where}" if found.over.where else ""
     reason = (f"{cause}: " if cause else "") + (
@@ -149,7 +152,7 @@ def conformance(found: Deviation, limit: Tolerance, cause: Cause | None = None) 
 
 
 def packing(found: Packing) -> Check:
-    """Whether every stored value is as close to its original as the format and adapter allow."""
+    """Require every stored value to be as close to its original as format and adapter allow."""
     why = found.why
     if found.padding:
         plural = "s" if found.padding > 1 else ""
@@ -173,8 +176,8 @@ def packing(found: Packing) -> Check:
 
 
 def refused(refusal: PackingRefusedError, outside: Region, operand: str = "B") -> Check:
-    """Judge a packer that refused: right if and only if a value is outside the format's range, and
-    the first such value is the one it names."""
+    """Judge a packer's refusal: some value must be out of the format's range, and it must name the
+    first such value."""
     why = f"{refusal.message}: a value the format cannot hold is refused, never clamped"
     if outside.first is None:
         reason = f"packing {refusal.message}, yet every value fits"
@@ -187,7 +190,7 @@ def refused(refusal: PackingRefusedError, outside: Region, operand: str = "B") -
 
 
 def packed_past() -> Check:
-    """A packer wrote behind what it packed."""
+    """Fail a packer that wrote past the end of its output."""
     return Check(
         "packing guard",
         Status.FAIL,
@@ -197,7 +200,7 @@ def packed_past() -> Check:
 
 
 def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -> Check:
-    """A packer took values that its format cannot hold."""
+    """Fail a packer that stored values outside its format's range instead of refusing them."""
     assert outside.first is not None
     k, n = outside.first
     stored = float(storage.decode(words, *B.shape)[k, n])
@@ -211,16 +214,18 @@ def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -
 
 
 def exact(found: Region, limit: Tolerance | None = None) -> Check:
-    """An exact family: how many elements are wrong, and where; `limit` is what a path that scales
-    its results may be off by."""
+    """Require the one right answer of an exact family, bit for bit.
+
+    limit: how far a path that scales its results may be off; None where it may not.
+    """
     why = limit.why if limit else "these inputs have one right answer, bit for bit"
     return _none_of("exact", found, "wrong", why)
 
 
 def decide(checks: Sequence[Check]) -> tuple[Status, str]:
-    """The verdict over a case's checks, and every reason that led to it.
+    """Reduce a case's checks to one status and the reasons for it.
 
-    An ERROR decides here: with a reference that is not to be trusted, no FAIL means anything.
+    An ERROR outranks a FAIL: with an untrusted reference no FAIL means anything.
     """
     errors = [check for check in checks if check.status is Status.ERROR]
     status = worst(check.status for check in errors or checks)
@@ -229,8 +234,10 @@ def decide(checks: Sequence[Check]) -> tuple[Status, str]:
 
 
 def stored_hint(checks: Sequence[Check], parts: ErrorParts | None) -> str:
-    """What to say of a quantized path that fails the activation check alone: its kernel is right,
-    and what it stores is not near enough for a model."""
+    """Explain why a quantized path fails the activation check alone; empty for any other result.
+
+    Its kernel is right, and the values it stores are too far from the originals for a model.
+    """
     failing = {check.name for check in checks if check.status is Status.FAIL}
     if parts is None or not failing or failing - {"max_abs", "mean_rel"}:
         return ""

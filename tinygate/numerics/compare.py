@@ -1,8 +1,8 @@
-"""F, R and S -> numbers: what is non-finite, how far off, and where. Pure, and in blocks.
+"""Measure how far F is from R and S, and where. Pure, and a block of C at a time.
 
-F is the candidate's C, R the reference's, S the float64 product of the operands as the path holds
-them. Nothing here decides; gate.py does. A comparison with NaN never decides anything: non-finite
-is found by bit pattern first, and what is non-finite is left out of every metric after that.
+F is the candidate's C, R the f32 reference's C, S the float64 product of the stored operands.
+checks.py decides what the numbers mean. Non-finite values are found by bit pattern first and left
+out of every metric after that, because NaN is neither below nor above any limit.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ Counts = NDArray[np.int64]
 _EXPONENT = np.uint32(0x7F800000)
 _FLAT = 1 << 18  # elements compared at a time
 
-
-# A region's map of C has at most this many cells on a side.
+# A region's failure map of C has at most this many cells on a side.
 MAP_ROWS, MAP_COLS = 16, 64
 
 
 @dataclass
 class Region:
-    """Which elements of [M, N] are bad: how many, the first, how many in each row, in each column
-    and in each cell of a coarse map. `layers` are the matrices with any that were merged."""
+    """The bad elements of [M, N]: their count, the first, and counts per row, column and map cell.
+
+    layers: how many arrays with any bad element were merged into this region.
+    """
 
     shape: tuple[int, int]
     count: int = 0
@@ -67,7 +68,7 @@ class Region:
         self.first = at if self.first is None else min(self.first, at)
 
     def _map(self, bad: Mask, row: int, col: int) -> None:
-        """Count a block's bad elements into the cells they lie in."""
+        """Count a block's bad elements into the cells of the failure map."""
         tall, wide = self.cell_shape
         row_edges = np.unique(np.r_[0, np.arange(-row % tall or tall, bad.shape[0], tall)])
         col_edges = np.unique(np.r_[0, np.arange(-col % wide or wide, bad.shape[1], wide)])
@@ -76,7 +77,7 @@ class Region:
         self.cells[np.ix_((row + row_edges) // tall, (col + col_edges) // wide)] += sums
 
     def merge(self, other: Region) -> None:
-        """Add another region of the same shape."""
+        """Add the counts of another region of the same shape."""
         if other.first is None:
             return
         self.count += other.count
@@ -88,8 +89,10 @@ class Region:
 
     @property
     def where(self) -> str:
-        """`row 3`, `rows 64-534, columns 64-1023`, `all but rows 0-63, columns 0-63`; empty where
-        the bad ones are all over."""
+        """Describe the bad rows and columns in words; empty where they are all over.
+
+        `row 3`, `rows 64-534, columns 64-1023`, `all but rows 0-63, columns 0-63`.
+        """
         M, N = self.shape
         kept = (self.rows < self.layers * N, self.cols < self.layers * M)
         right = int(kept[0].sum()) * int(kept[1].sum())
@@ -106,7 +109,10 @@ class Region:
 
 
 def _spell(name: str, indices: NDArray[np.int64]) -> str:
-    """`row 3`, `rows 0-15, 32-47`, `rows 1, 5, 9 and 12 more`: runs of indices, at most three."""
+    """Spell indices as at most three ranges.
+
+    `row 3`, `rows 0-15, 32-47`, `rows 1, 5, 9 and 12 more`.
+    """
     breaks = np.flatnonzero(np.diff(indices) > 1)
     starts = indices[np.concatenate([[0], breaks + 1])]
     ends = indices[np.concatenate([breaks, [-1]])]
@@ -116,13 +122,13 @@ def _spell(name: str, indices: NDArray[np.int64]) -> str:
 
 
 def nonfinite(bits: Words) -> Mask:
-    """True where an f32 bit pattern is NaN or infinite."""
+    """Mark the f32 bit patterns that are NaN or infinite."""
     found: Mask = (bits & _EXPONENT) == _EXPONENT
     return found
 
 
 def region(bits: Words, marker: int | None = None) -> Region:
-    """The non-finite elements of C[M, N], or those that still hold the marker."""
+    """Find the non-finite elements of C[M, N], or with a marker those that still hold it."""
     found = Region((bits.shape[0], bits.shape[1]))
     step = max(1, _FLAT // bits.shape[1])
     for row in range(0, bits.shape[0], step):
@@ -132,7 +138,7 @@ def region(bits: Words, marker: int | None = None) -> Region:
 
 
 def outside(arrays: Sequence[F32], largest: float) -> Region:
-    """Which elements are over a format's largest value, in the first array that has any."""
+    """Find the elements over a format's largest value, in the first array that has any."""
     for array in arrays:
         found = Region((array.shape[0], array.shape[1]))
         step = max(1, _FLAT // array.shape[1])
@@ -144,7 +150,7 @@ def outside(arrays: Sequence[F32], largest: float) -> Region:
 
 
 def differing(bits: Words, other: Words) -> Region:
-    """Where two runs' bits differ."""
+    """Find where the bits of two runs differ."""
     found = Region((bits.shape[0], bits.shape[1]))
     step = max(1, _FLAT // bits.shape[1])
     for row in range(0, bits.shape[0], step):
@@ -153,8 +159,10 @@ def differing(bits: Words, other: Words) -> Region:
 
 
 def metrics(outputs: Sequence[F32], references: Sequence[F32]) -> Metrics:
-    """The seed's numbers over pooled products, in float64. Non-finite outputs are left out of the
-    errors (they have failed already); the references are finite."""
+    """Compute the activation rule's metrics over pooled products, in float64.
+
+    Non-finite outputs have failed already and are left out of the errors; references are finite.
+    """
     count = sum(R.size for R in references)
     total = sum(float(np.abs(r).sum()) for _, r in _pairs(references, references))
     mean_ref = total / count
@@ -182,7 +190,7 @@ def metrics(outputs: Sequence[F32], references: Sequence[F32]) -> Metrics:
 def over(
     outputs: Sequence[F32], references: Sequence[F32], limit: float, *, strict: bool = False
 ) -> Region:
-    """Where |F-R| >= limit (> limit where strict); of pooled products, where in any of them."""
+    """Find where |F-R| >= limit (> limit where strict), in any of the pooled products."""
     M, N = references[0].shape
     found = Region((M, N))
     step = max(1, _FLAT // N)
@@ -198,7 +206,7 @@ def over(
 def _pairs(
     left: Sequence[F32], right: Sequence[F32]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """The two sides in float64, a flat block at a time."""
+    """Yield both sides in float64, a flat block at a time."""
     for a, b in zip(left, right, strict=True):
         x, y = a.reshape(-1), b.reshape(-1)
         for start in range(0, x.size, _FLAT):
@@ -208,10 +216,11 @@ def _pairs(
 
 @dataclass(frozen=True)
 class Deviation:
-    """The worst |C - S| against what the limit allows, as a share of it, and where it is over.
+    """How much of a limit the largest |C - S| uses, and where the limit is exceeded.
 
-    worst      1.0 is exactly at the limit
-    at         the worst element; got and want there
+    worst      the largest fraction of the limit used; 1.0 is exactly at the limit
+    at         the element that uses it; got and want are its values in C and S
+    over       every element that exceeds the limit
     """
 
     worst: float
@@ -222,7 +231,7 @@ class Deviation:
 
 
 def worse(a: Deviation | None, b: Deviation) -> Deviation:
-    """The worse of two, with every place where either is over."""
+    """Return the deviation that uses more of its limit, with every location over either limit."""
     if a is None:
         return b
     b.over.merge(a.over)
@@ -230,7 +239,7 @@ def worse(a: Deviation | None, b: Deviation) -> Deviation:
 
 
 def deviation(C: F32, A: Values, B: Values, limit: Tolerance) -> Deviation:
-    """C against the float64 product of A and B. Non-finite elements of C are left out."""
+    """Compare C with the float64 product of A and B, leaving out non-finite elements of C."""
     M, N = C.shape
     worst, at, got, want = 0.0, (0, 0), 0.0, 0.0
     found = Region((M, N))
@@ -240,20 +249,22 @@ def deviation(C: F32, A: Values, B: Values, limit: Tolerance) -> Deviation:
         should = product(A, B, block)
         allowed = limit.value * magnitude(A, B, block, limit.norm) + limit.tiny
         allowed += limit.relative * np.abs(should)
-        share = np.where(np.isfinite(have), np.abs(have - should), 0.0) / allowed
-        found.add(share > 1.0, rows.start, cols.start)
-        i = int(share.argmax())
-        if share.flat[i] > worst:
-            worst = float(share.flat[i])
-            row, col = divmod(i, share.shape[1])
+        used = np.where(np.isfinite(have), np.abs(have - should), 0.0) / allowed
+        found.add(used > 1.0, rows.start, cols.start)
+        i = int(used.argmax())
+        if used.flat[i] > worst:
+            worst = float(used.flat[i])
+            row, col = divmod(i, used.shape[1])
             at = (rows.start + row, cols.start + col)
             got, want = float(have.flat[i]), float(should.flat[i])
     return Deviation(worst, at, got, want, found)
 
 
 def unequal_to_product(C: F32, A: Values, B: Values) -> Region:
-    """Where C is not exactly A·B: of whole numbers whose sums are exact, or of operands one of
-    which is one-hot."""
+    """Find where C is not exactly A·B.
+
+    The operands are integers whose sums are exact, or one of them is one-hot.
+    """
     found = Region((C.shape[0], C.shape[1]))
     for block in blocks(*C.shape):
         found.add(
@@ -264,11 +275,12 @@ def unequal_to_product(C: F32, A: Values, B: Values) -> Region:
 
 @dataclass(frozen=True)
 class Packing:
-    """What is wrong with a stored operand: an element's index, its original and what was stored.
+    """The errors found in a stored operand, and the first of them with its original value.
 
-    padding   words of padding that are not 0
-    operand   which operand
-    why       what its format asks
+    region    elements that are stored wrong
+    padding   how many padding words or codes are not 0
+    operand   "A" or "B"
+    why       the rule of its format
     """
 
     region: Region
@@ -280,17 +292,17 @@ class Packing:
 
     @property
     def wrong(self) -> bool:
-        """Whether anything is."""
+        """Tell whether an element or the padding is stored wrong."""
         return bool(self.region.count or self.padding)
 
 
 def packing(
     storage: StorageFormat, words: Words, original: F32, device_f16: DeviceF16, operand: str = "B"
 ) -> Packing:
-    """Check stored words against their originals, as the format asks; bits of no element must be 0.
+    """Compare stored words with their originals by the format's rule; padding must be 0.
 
-    own: rows of `original` -> what the adapter's own conversion makes of them; f16 asks for it, a
-    block at a time.
+    device_f16: the device's f16 conversion (pack2x16float) of a range of rows of `original`; only
+    f16 formats call it, a block at a time.
     """
     rows, cols = original.shape
     found = Region((rows, cols))

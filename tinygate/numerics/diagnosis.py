@@ -1,7 +1,6 @@
-"""Why a kernel that is out of bounds is so: the verdict names the cause where the numbers show it.
+"""Name the cause of a failed conformance check where the numbers show it.
 
-Pure. Each cause is tested, not guessed: the operands are changed as the fault would change them,
-and only if that explains what came out is the fault named.
+Pure. Each cause is tested, not guessed: a fault is named only if its effect explains the output.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Tolerance
 
 
 class Cause(StrEnum):
-    """Why a kernel is out of bounds."""
+    """A known cause of outputs over the conformance limit."""
 
     OVERFLOWED = "overflowed"
     FLUSHED = "subnormals flushed"
@@ -30,29 +29,29 @@ _INFINITY = np.uint32(0x7F800000)
 
 
 def flushed(C: F32, A: Values, B: Values, limit: Tolerance) -> bool:
-    """Whether C is what a kernel gives that takes f16 subnormals for zero."""
-    held = B.astype(np.float32)
-    held[np.abs(held) < F16_MIN_NORMAL] = 0
-    return deviation(C, A, held, limit).worst <= 1.0
+    """Tell whether flushing B's f16 subnormals to zero brings C within the limit."""
+    without = B.astype(np.float32)
+    without[np.abs(without) < F16_MIN_NORMAL] = 0
+    return deviation(C, A, without, limit).worst <= 1.0
 
 
 def overflowed(C: F32) -> bool:
-    """Whether every non-finite output is an infinity, or comes with one: a sum ran over."""
+    """Tell whether any output is infinite, as when a sum overflows."""
     bits = C.view(np.uint32)
     return bool(((bits & np.uint32(0x7FFFFFFF)) == _INFINITY).any())
 
 
 def clamped(C: F32) -> bool:
-    """Whether outputs stop exactly at f16's largest value."""
+    """Tell whether any output is exactly f16's largest value."""
     return bool((np.abs(C) == np.float32(F16_MAX)).any())
 
 
 def stagnated(C: F32, A: Values, B: Values) -> bool:
-    """Whether sums of positive terms fall short as a running sum in f16 does, which has grown so
-    large that a term no longer moves it.
+    """Tell whether sums of positive terms fall short as a running f16 sum does.
 
-    Of the elements that are off by over 0.1 %, all must be short, and most of the first few by
-    about as much as such a sum is; a kernel that drops terms is short, too, but by another amount.
+    Such a sum stagnates: it grows so large that adding a term no longer changes it. All elements
+    that are off by over 0.1 % must be too small, and over three quarters of the first eight by
+    about as much as a simulated f16 sum. A kernel that drops terms is too small by another amount.
     """
     picked: list[tuple[int, int, float]] = []
     for block in blocks(C.shape[0], C.shape[1]):
@@ -78,7 +77,7 @@ def stagnated(C: F32, A: Values, B: Values) -> bool:
 
 
 def cause(family: str, C: F32, A: Values, B: Values, limit: Tolerance) -> Cause | None:
-    """Name the cause of a failed conformance check, where the numbers show one."""
+    """Name the cause of a failed conformance check; None where the numbers show none."""
     if overflowed(C):
         return Cause.OVERFLOWED
     if family == "subnormal" and flushed(C, A, B, limit):

@@ -1,13 +1,13 @@
-"""The error a path should show on these very inputs, from what it declares.
+"""Predict the error that a path should show on given inputs, from its declaration.
 
-Storing x rounds it by an error of variance V_x = gap^2 / 12, gap the distance between its two
-neighbours in the format; where quantized, the scale. Independent errors of operands add up over a
-sum to
+Storing x rounds it with an error of variance V_x = gap^2 / 12, where gap is the distance between
+its two neighbours in the format, or the scale of a quantized value. Independent errors of the
+operands add up over a sum to
 
     V = (A∘A)·V_B + V_A·(B∘B)      elementwise, to first order
 
 the textbook propagation of variances through a bilinear form. From it
-    NMSE     = sum V / sum C^2                            plus what summing adds (precision.py)
+    NMSE     = sum V / sum C^2                        plus the summation error (tolerance.py)
     mean_rel = sqrt(2/pi) mean( sqrt(V) / max(|R|, 0.01 m) ),   E|x| of a normal x is sqrt(2/pi) s
     max_abs  = about max sqrt(V) * sqrt(2 ln(2 M N)),           the largest of M N normal values
 """
@@ -36,7 +36,7 @@ _Term = tuple[Values, Values, Map, Map]
 
 @dataclass
 class Predictor:
-    """Sums over a case's products; `result` closes them."""
+    """Running sums over a case's products, from which `result` makes the prediction."""
 
     path: FastPath
     K: int
@@ -47,7 +47,7 @@ class Predictor:
     count: int = 0
 
     def add(self, As: Sequence[F32], Bs: Sequence[F32], Rs: Sequence[F32]) -> None:
-        """Take in products that belong together: their mean |R| floors the relative error."""
+        """Add pooled products; 1 % of their mean |R| is the floor of the relative error."""
         size = sum(R.size for R in Rs)
         floor = 0.01 * sum(float(np.abs(R).sum(dtype=np.float64)) for R in Rs) / size
         for A, B, R in zip(As, Bs, Rs, strict=True):
@@ -69,7 +69,7 @@ class Predictor:
             self.count += R.size
 
     def result(self) -> Prediction | None:
-        """The prediction, or None where there is nothing to predict from."""
+        """Return the prediction, or None where no product with a nonzero R was added."""
         if not self.energy:
             return None
         return Prediction(
@@ -79,7 +79,7 @@ class Predictor:
         )
 
     def _terms(self, A: F32, B: F32) -> list[_Term]:
-        """V as a sum of products. Operands that the kernel rounds inside count as if stored so."""
+        """Write V as a sum of products; operands that the kernel rounds to f16 count as f16."""
         inside = self.path.rounds_inside
         a = FORMATS["f16-packed"] if inside else A_FORMATS[self.path.a]
         b = FORMATS["f16-packed"] if inside else FORMATS[self.path.b]
@@ -94,8 +94,11 @@ class Predictor:
 
 
 def _spread(storage: StorageFormat, x: F32) -> tuple[Values, Map]:
-    """A matrix and a map whose result is V_x: x itself where each value has its own, a slice at a
-    time, else all of V_x, since scales are shared."""
+    """Return an array and a map that turns slices of it into V_x.
+
+    Elementwise formats give x and their variance, so that V_x is made a slice at a time. Quantized
+    formats share scales, so all of V_x is made here and the map changes nothing.
+    """
     if storage.quantized:
         return storage.variance(x), _same
     return x, storage.variance  # type: ignore[return-value]
@@ -106,8 +109,11 @@ def _same(x: Values) -> NDArray[np.floating]:
 
 
 def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs: int) -> str:
-    """What to say of a path that is less precise than it declares; empty where it is not, or where
-    too few outputs were compared to tell."""
+    """Warn about a path that is less precise than it declares.
+
+    Empty where the NMSE is at most NMSE_WARNING times the prediction, or where fewer than
+    MIN_FOR_WARNING outputs were compared.
+    """
     if outputs < MIN_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
         return ""
     return (
@@ -122,7 +128,7 @@ def _square(x: Values) -> F64:
 
 
 def _energy(R: F32) -> float:
-    """Sum of squares in float64, a row block at a time."""
+    """Sum the squares of R in float64, a block of rows at a time."""
     step = max(1, (1 << 18) // R.shape[1])
     parts = (R[i : i + step].astype(np.float64) for i in range(0, R.shape[0], step))
     return sum(float((part * part).sum()) for part in parts)

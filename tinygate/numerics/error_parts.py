@@ -1,6 +1,8 @@
-"""What a quantized path's error is made of: storing, then the kernel. Pure, and in blocks.
+"""Split a quantized path's error into the part from storing and the part from the kernel.
 
-T  float64 product of the originals      S  of the operands as stored      F  what came out
+T  float64 product of the originals    S  float64 product of the stored operands    F  the output
+
+Pure, and a block of C at a time.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ from tinygate.numerics.arrays import F32, F64, Values
 from tinygate.numerics.matmul64 import blocks, product
 
 
-def energies(C: F32, A: F32, B: F32, held_a: Values, held_b: Values) -> F64:
-    """Sums of (S-T)^2, T^2, (F-S)^2 and S^2 over one product; what is not finite in C is left out
-    of the third."""
+def energies(C: F32, A: F32, B: F32, stored_a: Values, stored_b: Values) -> F64:
+    """Sum (S-T)^2, T^2, (F-S)^2 and S^2 over one product.
+
+    Non-finite elements of C are left out of the third sum.
+    """
     total: F64 = np.zeros(4)
     for block in blocks(*C.shape):
-        T, S = product(A, B, block), product(held_a, held_b, block)
+        T, S = product(A, B, block), product(stored_a, stored_b, block)
         F = C[block].astype(np.float64)
         off = np.where(np.isfinite(F), F - S, 0.0)
         total += [float((x * x).sum()) for x in (S - T, T, off, S)]
@@ -25,8 +29,8 @@ def energies(C: F32, A: F32, B: F32, held_a: Values, held_b: Values) -> F64:
 
 
 def parts(sums: F64) -> ErrorParts | None:
-    """From the sums over a case's products; None where there is nothing to be relative to."""
-    stored, truth, kernel, held = (float(x) for x in sums)
-    if not truth or not held:
+    """Divide the sums over a case's products into two NMSEs; None where T or S is all zero."""
+    storing, t_energy, kernel, s_energy = (float(x) for x in sums)
+    if not t_energy or not s_energy:
         return None
-    return ErrorParts(stored / truth, kernel / held)
+    return ErrorParts(storing / t_energy, kernel / s_energy)

@@ -1,7 +1,7 @@
-"""Storage formats: how many words a matrix takes, what its words hold, and which values fit.
+"""Decode and check stored operands, one class per storage format.
 
-A format is what sits in the buffer, so this is the host's independent reading of it: the gate
-decodes what a packer wrote instead of trusting the packer.
+The host reads the buffer's words independently of the packer that wrote them: the gate decodes
+what is stored instead of trusting the packer.
 """
 
 from __future__ import annotations
@@ -20,60 +20,60 @@ from tinygate.numerics.tolerance import F16_MAX
 
 
 class StorageFormat(StorageSize, Protocol):
-    """One way to hold a matrix [rows, cols] in u32 words."""
+    """A way to store an operand [rows, cols] in u32 words."""
 
     @property
     def name(self) -> str:
-        """What a declaration calls it."""
+        """Return the name that declarations use."""
         ...
 
     @property
     def packed(self) -> bool:
-        """Whether a packer writes it; else it is the row-major f32 itself."""
+        """Tell whether a packer writes it; otherwise it is the row-major f32 itself."""
         ...
 
     @property
     def quantized(self) -> bool:
-        """Whether values share scales, so that what is stored depends on the neighbours too."""
+        """Tell whether values share scales, so that a stored value depends on others too."""
         ...
 
     @property
     def max_finite(self) -> float:
-        """The largest magnitude it holds; packing refuses anything over it."""
+        """Return the largest magnitude it holds; packing refuses anything over it."""
         ...
 
     @property
     def max_exact_int(self) -> int:
-        """Whole numbers up to this are held exactly; where quantized, if the scale is 1."""
+        """Return the n up to which it holds every integer exactly; where quantized, at scale 1."""
         ...
 
     @property
     def why(self) -> str:
-        """What its packing check asks, in words."""
+        """Return the rule of its packing check, in words."""
         ...
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
-        """The whole matrix's words -> the values of [rows, cols], or of a range of its rows."""
+        """Decode the words of all [rows, cols] values; return all rows or the range `part`."""
         ...
 
     def padding(self, words: Words, rows: int, cols: int) -> NDArray[Any]:
-        """The bits that belong to no element; a right packer leaves them 0."""
+        """Return the bits that belong to no element; a correct packer leaves them 0."""
         ...
 
     def wrong(
         self, words: Words, original: F32, device_f16: DeviceF16
     ) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
+        """Find values that break the format's rule; yield (first row, mask) for some rows each."""
         ...
 
     def variance(self, x: F32) -> NDArray[Any]:
-        """Of the error of storing x, elementwise; a quantized x must be the whole matrix."""
+        """Return the variance of the error of storing x; a quantized format needs all of x."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Elementwise(ElementwiseSize):
-    """f32 or f16, each value by itself, in rows that begin with a word."""
+    """The format of f32 or f16 values, each stored by itself; every row begins with a new word."""
 
     name: str
     max_finite: float
@@ -83,18 +83,18 @@ class Elementwise(ElementwiseSize):
 
     @property
     def packed(self) -> bool:
-        """Whether a packer writes it."""
+        """Tell whether a packer writes it."""
         return self.columns_per_word > 1
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> Values:
-        """The values of [rows, cols], or of some of its rows, without a copy."""
+        """Decode the values of [rows, cols], or of the rows `part`, without a copy."""
         found = words.reshape(rows, self.stride(cols))[part]
         if self.columns_per_word == 1:
             return found.view(np.float32)
         return found.view("<f2")[:, :cols]
 
     def padding(self, words: Words, rows: int, cols: int) -> Words:
-        """The bits that belong to no column; a right packer leaves them 0."""
+        """Return the bits that belong to no column; a correct packer leaves them 0."""
         if cols % self.columns_per_word == 0:
             return np.zeros(0, np.uint32)
         return words.reshape(rows, self.stride(cols))[:, -1] >> np.uint32(16)
@@ -102,8 +102,11 @@ class Elementwise(ElementwiseSize):
     def wrong(
         self, words: Words, original: F32, device_f16: DeviceF16
     ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-        """Which values are neither neighbour of their original, or farther from it than the
-        adapter's own conversion; some rows at a time: (first row, mask)."""
+        """Find wrong values; yield (first row, mask) for some rows each.
+
+        A value is wrong if it is neither neighbour of its original, or farther from it than the
+        device's f16 conversion (pack2x16float) is.
+        """
         rows, cols = original.shape
         for part in parts(rows, cols):
             x = original[part]
@@ -114,7 +117,7 @@ class Elementwise(ElementwiseSize):
             yield part.start, ~neighbour | (np.abs(stored.astype(np.float64) - x) > near)
 
     def neighbours(self, x: F32) -> tuple[F32, F32]:
-        """The largest stored value <= x and the smallest >= x, elementwise; equal where exact."""
+        """Return the largest storable value <= x and the smallest >= x, equal where x is exact."""
         if self.columns_per_word == 1:
             return x, x
         with np.errstate(over="ignore"):  # the neighbour of 65504 is infinity
@@ -125,8 +128,10 @@ class Elementwise(ElementwiseSize):
         return below.astype(np.float32), above.astype(np.float32)
 
     def variance(self, x: F32) -> NDArray[np.float64]:
-        """Of the rounding error of storing x: gap^2 / 12 with the gap between its neighbours, as
-        for an error spread evenly over it; 0 where x is exact."""
+        """Return gap^2 / 12, the variance of an error spread evenly over the gap of x's neighbours.
+
+        It is 0 where x is exact.
+        """
         below, above = self.neighbours(x)
         gap = np.where(np.isfinite(above), above, x).astype(np.float64) - np.where(
             np.isfinite(below), below, x
@@ -139,7 +144,7 @@ PLAIN = Elementwise(
 )
 HALVES = Elementwise(columns_per_word=2, name="f16-packed", max_finite=F16_MAX, max_exact_int=2**11)
 
-# Of B[K,N], and of A[M,K].
+# FORMATS are for B[K,N], A_FORMATS for A[M,K].
 FORMATS: dict[str, StorageFormat] = {
     "f32": PLAIN,
     "f16-packed": HALVES,

@@ -1,7 +1,7 @@
-"""Products in float64, one block of C at a time, so that no float64 copy of an operand exists.
+"""Multiply in float64, one block of C at a time, so that no float64 copy of an operand exists.
 
-numpy's float64 matrix product is the ruler everything is measured with: its own error, about
-sqrt(K) 2^-53, is far below every limit here.
+Every error is measured against numpy's float64 product, whose own error, about sqrt(K) 2^-53, is
+far below every limit here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEPTH = 512
 
 
 def blocks(M: int, N: int) -> Iterator[Block]:
-    """Row and column ranges that tile [M, N]; wide where M is small."""
+    """Yield row and column ranges that tile [M, N]; they are wider where M is small."""
     rows = min(M, SIDE)
     cols = min(N, SIDE * SIDE // rows, 2 * SIDE)
     for i in range(0, M, rows):
@@ -40,8 +40,10 @@ def _plain(x: Values) -> NDArray[np.floating]:
 def product(
     A: Values, B: Values, block: Block, left: Map = _plain, right: Map | None = None
 ) -> F64:
-    """One block of left(A)·right(B) in float64; right is left where it is not given. The maps see
-    the operands as they are, a slice at a time, and run before anything is widened."""
+    """Compute one block of left(A)·right(B) in float64; `right` defaults to `left`.
+
+    The maps get slices of the operands in their stored type, before these are widened.
+    """
     rows, cols = block
     second = left if right is None else right
     total: F64 = np.zeros((rows.stop - rows.start, cols.stop - cols.start))
@@ -53,7 +55,7 @@ def product(
 
 
 def magnitude(A: Values, B: Values, block: Block, norm: str) -> F64:
-    """One block of D: G = sqrt((A∘A)(B∘B)), or |A||B|."""
+    """Compute one block of the limit's norm D: G = sqrt((A∘A)(B∘B)), or |A||B|."""
     if norm == "G":
         return np.sqrt(product(A, B, block, _squared))
     return product(A, B, block, np.abs)
@@ -66,6 +68,6 @@ def _squared(x: Values) -> F64:
 
 
 def largest_product(A: Values, B: Values) -> float:
-    """The largest element of |A||B|."""
+    """Return the largest element of |A||B|."""
     shape = (A.shape[0], B.shape[1])
     return max(float(product(A, B, block, np.abs).max()) for block in blocks(*shape))

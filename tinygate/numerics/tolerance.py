@@ -1,6 +1,6 @@
-"""Unit roundoffs and the limits of the conformance and reference checks. Pure arithmetic.
+"""Compute the limits of the conformance, exact and reference checks from unit roundoffs. Pure.
 
-The numbers are design decisions of the gate; each limit carries its reason as text.
+The factors are design decisions of the gate; each limit carries its reason as text.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ Norm = Literal["G", "abs"]
 U32 = 2.0**-24  # unit roundoff of f32: half an ulp of 1
 U16 = 2.0**-11  # unit roundoff of f16
 U64 = 2.0**-53  # unit roundoff of f64, in which S is summed
-# Roundings between an exact sum of whole numbers and C: to f32, times a scale, times another, and
-# one to spare for a kernel that multiplies the scales first.
+# Roundings between an exact sum of integers and C: to f32, times a scale, times another, and one to
+# spare for a kernel that multiplies the scales first.
 SCALING = 4
 # The smallest f16 normal. WGSL lets an adapter flush anything smaller that is not zero.
 F16_MIN_NORMAL = 2.0**-14
 F16_MAX = 65504.0
 _EULER_GAMMA = 0.5772156649015329
-# What a matrix unit may take of e32, and the most that the design allows. An H200's unit cuts what
-# it adds up instead of rounding it, so that on positive data its error grows with K and not with
-# sqrt(K): 1.1 e32 at K = 1024, 2.1 at 4096, 4.2 at 16384 (benchmarks/matrix_unit.py, its JSON is in
-# docs/measurements). What is over 4 there is within the allowance for the rounding of A.
+# How many times the limit of f32 sums (e32) a matrix unit may use. An H200's unit truncates the
+# terms that it adds instead of rounding them, so on positive data its error grows with K and not
+# with sqrt(K): 1.1 e32 at K = 1024, 2.1 at 4096, 4.2 at 16384 (benchmarks/matrix_unit.py, its JSON
+# is in docs/measurements). The excess over 4 there is within what the rounding of A is allowed.
 MATRIX_FACTOR = 4.0
 REFERENCE_BLOCK = 16  # terms the reference sums from zero before it adds them to the running sum
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|F-S| <= value * D + relative * |S| + tiny, elementwise, with D named by `norm` and the
-    reason in `why`.
+    """The elementwise limit |F-S| <= value * D + relative * |S| + tiny.
 
-    D is G = sqrt((A∘A)(B∘B)), the statistical size of a rounding error of a zero-mean sum, or
-    |A||B|, its worst case. What is rounded after the sum errs by a share of the sum itself.
+    norm       names D: "G" is sqrt((A∘A)(B∘B)), the statistical size of the rounding error of a
+               zero-mean sum; "abs" is |A||B|, its worst case
+    relative   for roundings after the sum, whose errors are proportional to the sum itself
+    tiny       for underflow: values too small for their format
+    why        the reason, as text
     """
 
     value: float
@@ -56,14 +58,15 @@ def conformance_tolerance(
     f16_round_to_nearest: bool = True,
     f16_subnormals: bool = True,
 ) -> Tolerance:
-    """How far F may be from S, the float64 product of the operands as the path holds them.
+    """Return how far F may be from S, the float64 product of the stored operands.
 
-    With sequential sums the largest |F-S| / (sqrt(K) 2^-24 G) of a right kernel was 3.5 in 280 runs
-    of up to 256x1024x256, so 4 would reject some and 8 is the limit; against |A||B|, which is
-    larger, 4 is enough. benchmarks/limits.py simulates the rows with f16 in them.
+    With sequential sums the largest |F-S| / (sqrt(K) 2^-24 G) of a correct kernel was 3.5 in 280
+    runs of up to 256x1024x256, so 4 would reject some and 8 is the limit; against |A||B|, which is
+    larger, 4 is enough. benchmarks/limits.py simulates the declarations with f16 in them.
 
-    f16_round_to_nearest, f16_subnormals: what the adapter's own conversion was seen to do and to
-    keep. Where it flushes, a product, partial sum or output of up to 2^-14 may become 0.
+    f16_round_to_nearest, f16_subnormals: whether the device's f16 conversion (pack2x16float) was
+    measured to round to nearest and to keep subnormals. Where it flushes them, a product, partial
+    sum or output of up to 2^-14 may become 0.
     """
     if path.accumulate == "i32":
         return Tolerance(
@@ -91,14 +94,14 @@ def conformance_tolerance(
             value *= MATRIX_FACTOR
             why += f", times {MATRIX_FACTOR:g} for a matrix unit's own order and rounding"
         if path.rounds_inside:
-            # Roundings of a term inside the kernel: A, B where it is not stored so, the product.
+            # Each term is rounded in A, in B unless it is stored as f16, and in the product.
             operands = 1 if path.b == "f16-packed" else 2
             roundings = operands + 1
             roundings *= 2 if norm == "G" else 1
             value += roundings * U16
             why += f", plus {roundings} 2^-11 for operands and products rounded to f16"
             if not f16_round_to_nearest:
-                # Cutting makes every term smaller, so the sum shrinks as a whole.
+                # Truncation makes every term smaller, so the sum shrinks as a whole.
                 relative += 2 * U16 * operands
                 why += f", plus {relative / U16:.0f} 2^-11 of |S|: f16 conversion cuts here"
     if path.output == "f16":
@@ -108,8 +111,11 @@ def conformance_tolerance(
 
 
 def exact_tolerance(path: FastPath, family: Family, K: int) -> Tolerance | None:
-    """What a path may be off on an exact family; None where nothing. A quantized one gives whole
-    numbers exactly, but scales what identity picks, and may round that to f16."""
+    """Return how far a path may be off on an exact family; None where it must match bit for bit.
+
+    A quantized path gives products of integers exactly, but it scales the values that the identity
+    family picks, and may round them to f16.
+    """
     if not path.quantized or family.exact != "stored":
         return None
     why = "what is stored, times scales: 4 2^-24 of it, as scaling rounds 4 times at most"
@@ -121,18 +127,17 @@ def exact_tolerance(path: FastPath, family: Family, K: int) -> Tolerance | None:
 
 
 def accumulated_nmse(path: FastPath, K: int) -> float:
-    """What summing adds to the NMSE of zero-mean data: 0.09 (K/b) u^2 with b terms per block, a
-    random walk of rounding errors whose size grows with the running sum.
+    """Return the NMSE that summation adds on zero-mean data: 0.09 (K/b) u^2, b terms per block.
 
-    Counted for the path (in one run of K, as nothing shorter is declared) and for the reference it
-    is compared with (blocks of 16).
+    This is a random walk of rounding errors whose size grows with the running sum. The result adds
+    the path's part (b = 1, since a path declares no blocks) and the reference's (b = 16).
     """
     unit = {"f16": U16, "f32": U32, "i32": 0.0}[path.accumulate]
     return 0.09 * K * (unit**2 + U32**2 / REFERENCE_BLOCK)
 
 
 def mean_rel_of_zero_mean(nmse: float) -> float:
-    """mean_rel in closed form for C and error both normal with mean zero and NMSE = rho^2.
+    """Return mean_rel in closed form, C and error both normal with mean zero and NMSE = rho^2.
 
     With tau = 0.01 m / sigma, the denominator's floor in units of sigma, and m = sigma sqrt(2/pi):
         rho (2/pi) [ E1(tau^2/2)/2 + sqrt(pi/2) erf(tau/sqrt 2)/tau ]
@@ -147,7 +152,7 @@ def mean_rel_of_zero_mean(nmse: float) -> float:
 
 
 def reference_tolerance(K: int, *, round_to_nearest: bool) -> Tolerance:
-    """How far R may be from T, the float64 product of the originals, before it is untrusted."""
+    """Return how far R may be from T, the float64 product of the originals, to be trusted."""
     factor = 4 if round_to_nearest else 8
     why = f"the reference: {factor} sqrt(K) 2^-24 of |A||B|"
     if not round_to_nearest:

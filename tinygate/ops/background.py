@@ -1,4 +1,4 @@
-"""Gates in the background: a future for every path and shape class that was asked for."""
+"""Run gates in the background, with a future for every path and shape class asked for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ _CLOSED = "closed before the gate had run"
 
 @dataclass(frozen=True)
 class Job:
-    """One gate to run: a path at a shape, the future it settles, and that of the path it needs."""
+    """One gate to run.
+
+    verdict   the future that it settles
+    needed    the future of the path that this one depends on; None where it depends on none
+    """
 
     path: FastPath
     shape: Shape
@@ -37,10 +41,10 @@ class Job:
 
 
 class Background:
-    """Runs gates one after the other in a thread; each in a process of its own.
+    """A thread that runs gates one after the other, each in its own process.
 
-    platform   where the verdicts are for; one that was made elsewhere is void
-    features   what the device there was opened with
+    platform   the platform that verdicts are for; a verdict from another platform is void
+    features   the features that the device was opened with
     paths      every path by name
     """
 
@@ -67,26 +71,29 @@ class Background:
 
     @property
     def active(self) -> tuple[tuple[str, str], ...]:
-        """(path, shape class) of every verdict that lets a path run."""
+        """Return the (path, shape class) of every verdict that makes a path active."""
         return tuple(key for key, verdict in self._verdicts.items() if _passed(verdict))
 
     def is_active(self, path: FastPath, shape: Shape) -> bool:
-        """Whether the path may run the shape, by what is settled now; starts nothing."""
+        """Tell whether a settled verdict lets the path run the shape; starts no gate."""
         verdict = self._verdicts.get((path.name, path.shape_class(shape)))
         return verdict is not None and _passed(verdict) and path.shape_mismatch(shape) is None
 
     def verdict(self, path: FastPath, shape: Shape) -> Verdict:
-        """The verdict for the shape's class: the one there is, or a gate that is queued now, behind
-        that of the path it needs. What cannot run here is never queued and settles as SKIP."""
+        """Return the verdict for the shape's class, and queue its gate if there is none yet.
+
+        The gate of a path that this one depends on is queued first. A path that cannot run on this
+        adapter or shape is not queued, and settles as SKIP.
+        """
         if path.name in self._unavailable:
             return self._unavailable[path.name]
         if missing := path.missing_features(self._adapter):
             self._unavailable[path.name] = _settled(skip_path(path, missing=missing))
             log.info("%s", path_line(self._unavailable[path.name].result()))
             return self._unavailable[path.name]
-        if misfit := path.shape_mismatch(shape):
-            # This shape's alone: the class has others that fit.
-            return _settled(skip_path(path, reason=misfit))
+        if mismatch := path.shape_mismatch(shape):
+            # Not kept as the class's verdict: other shapes of the class may fit.
+            return _settled(skip_path(path, reason=mismatch))
         key = (path.name, path.shape_class(shape))
         if key not in self._verdicts:
             verdict = self._verdicts[key] = Verdict()
@@ -99,12 +106,12 @@ class Background:
         return self._verdicts[key]
 
     def close(self) -> None:
-        """Start no other gate; verdicts still open settle as ERROR."""
+        """Start no more gates, and settle the verdicts still open as ERROR."""
         self._closed.set()
         self._jobs.put(None)
 
     def _work(self) -> None:
-        """Settle verdicts, one at a time, until closed; then whatever is left."""
+        """Settle verdicts one at a time; once closed, settle the rest as ERROR."""
         while job := self._jobs.get():
             result = None if self._closed.is_set() else self._result(job)
             if result is None or self._closed.is_set():
@@ -121,7 +128,7 @@ class Background:
 
     def _gate(self, job: Job) -> PathResult:
         path, lines = job.path, []
-        # Not settled only where two paths need each other.
+        # An earlier job has settled it, unless two paths depend on each other.
         needed = job.needed.result() if job.needed and job.needed.done() else None
         here = True
         if needed is not None and needed.status in (Status.FAIL, Status.ERROR):
@@ -145,7 +152,7 @@ class Background:
         return result if here else _unverified(path, "the gate ran on another adapter")
 
     def _here(self, report: Report) -> bool:
-        """Whether the verdicts are from this adapter, with the same lanes and rounding."""
+        """Tell whether the gate ran on this adapter, with the same measured numerics."""
         (platform,) = report.platforms
         if platform.adapter is None or platform.numerics != self._numerics:
             return False
@@ -153,9 +160,11 @@ class Background:
 
 
 def gate_shapes(path: FastPath, shape: Shape) -> tuple[Shape, ...]:
-    """Where a class is gated, since a verdict at a shape is for all of its class: the shape, its
-    neighbour, one of two ragged tiles and more each way at the class's smallest K, and one of a
-    single row and column at its largest; each as far as the class allows it."""
+    """Choose the shapes that a class is gated at, since a verdict holds for its whole class.
+
+    They are the shape, its neighbour, a shape of ragged tiles each way at the class's smallest K,
+    and one of a single row and column at its largest K; each as far as the class allows it.
+    """
     entry = path.entry(shape)
     per = {step.axis: step.per for step in entry.axes if step}
     rows, cols = (per.get("M", 1), per.get("N", 1)) if entry.axes else (entry.rows, entry.cols)
@@ -174,11 +183,11 @@ def gate_shapes(path: FastPath, shape: Shape) -> tuple[Shape, ...]:
 
 
 def neighbour(path: FastPath, shape: Shape) -> Shape:
-    """A shape of the same class with every size one step off, where the class allows it; a step is
-    one, or what the path wants sizes to be multiples of.
+    """Move every size of a shape by one step, where its class allows it.
 
-    What is even becomes odd and what fills whole tiles does not any more: a kernel that is right at
-    64x128x128 and wrong at 63x127x127 must not be active for the class of both.
+    A step is 1, or the multiple that the path requires. Even sizes become odd and full tiles
+    ragged: a kernel that is right at 64x128x128 and wrong at 63x127x127 must not be active for the
+    class of both.
     """
     near = shape
     for axis, step in zip("MKN", path.multiple_of, strict=True):
@@ -192,8 +201,11 @@ def neighbour(path: FastPath, shape: Shape) -> Shape:
 
 
 def _adapter_itself(adapter: AdapterInfo) -> AdapterInfo:
-    """Without what a process may have switched on: a program that used the engine before keeps the
-    instance it has, and sees fewer features than the gate's process."""
+    """Drop the fields that depend on what a process switched on.
+
+    A program that used the engine before keeps its instance, and sees fewer features than the
+    gate's process.
+    """
     return replace(adapter, toggles=(), features=(), unavailable=(), matrices=())
 
 

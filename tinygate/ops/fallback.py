@@ -1,4 +1,4 @@
-"""Which path runs in whose place: the chain of fallbacks, read from the declarations. Pure."""
+"""Order paths by their declared fallbacks, the fastest first. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tinygate.paths.builtin import BUILTIN
 
 
 def chain(paths: Iterable[FastPath], b: Format) -> tuple[FastPath, ...]:
-    """The paths that take a plain A and B in that format, the fastest first.
+    """List the paths that take an f32 A and B in the format `b`, the fastest first.
 
-    A path comes before what it falls back to, and that before what it falls back to itself, also
-    where one in between is built in but not among `paths`. Equals keep their order. What is left
-    at the end is the reference, which is not listed.
+    A path comes before its fallback, and that before its own fallback, even through a built-in path
+    that is not among `paths`. Equals keep their order. The reference, which ends every chain, is
+    not listed.
     """
     every = tuple(paths)
     by_name = {path.name: path for path in (*BUILTIN, *every)}
@@ -23,7 +23,7 @@ def chain(paths: Iterable[FastPath], b: Format) -> tuple[FastPath, ...]:
 
 
 def _steps(path: FastPath, by_name: Mapping[str, FastPath]) -> int:
-    """How many fallbacks follow it before a name that is no path; a circle is gone round once."""
+    """Count the paths in a chain of fallbacks, this one included; a cycle is followed once."""
     passed = {path.name}
     name = path.fallback
     while name in by_name and name not in passed:

@@ -1,4 +1,4 @@
-"""GpuOps: matrix products on the GPU that use a fast path only where the gate has passed it.
+"""Multiply matrices on the GPU, on a fast path only where the gate has passed it.
 
 ::
 
@@ -8,8 +8,8 @@
     y = ops.matmul_f16_weight(x, w)        # on the fastest path that is active for this shape
     print(y.path, y.numpy())
 
-Before its gate has settled, after a FAIL, and for a shape class nobody has verified, a path's
-product runs on the path it falls back to, in the end on the f32 kernel. Detected is never active.
+Before a path's gate has settled, after a FAIL, and for a shape class that was not verified, its
+products run on its fallback, in the end on the f32 kernel. A detected path is not yet active.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from tinygate.paths.registry import registered, select
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
-# What a model's layers look like, small enough to settle at once.
+# A small model layer's shape, so that the first verdicts come soon.
 GATE_SHAPE = Shape(64, 128, 128)
 
 
 class GpuOps:
-    """Matrix products on one adapter, and which paths are active there.
+    """Matrix products on one adapter, and the paths that are active there.
 
-    Gates run in processes of their own, so they neither block nor endanger the caller's device.
+    Gates run in separate processes, so they neither block nor endanger the caller's device.
     Methods may be called from one thread at a time.
     """
 
@@ -68,7 +68,7 @@ class GpuOps:
         self.shape = shape
         self._device = device
         self._runner = Runner(device)
-        # Measured on this very device: a kernel may be compiled for the subgroup size.
+        # Also sets the runner's subgroup size, which kernels may be compiled for.
         platform = Platform(info.engine, info, probe(self._runner))
         self._paths = {one.name: one for path in paths for one in path.for_adapter(info)}
         self._plain = chain(self._paths.values(), "f32")
@@ -91,19 +91,19 @@ class GpuOps:
         """Open an adapter and start the gate for every path at `shape`, in the background.
 
         adapter: an index or part of a name, as `tinygate probe` lists them; None: the preferred.
-        paths: which may be used; None: every registered one that is not opt-in.
+        paths: the paths that may be used; None: every registered one that is not opt-in.
 
         Raises:
-            NoAdapterError: where there is none.
-            UnknownNameError: where none matches.
+            NoAdapterError: where there is no adapter.
+            UnknownNameError: where no adapter matches.
         """
         chosen = select((), registered()) if paths is None else tuple(paths)
-        # What a gate asks for, so that both see the same adapter.
+        # The same features that a gate requests, so that both see the same adapter.
         features = Plan(chosen, ()).features
         source = engines.load(engine, every_backend=adapter is not None, features=features)
         found = source.adapters()
         if not found and adapter is None:
-            # OpenGL is started only where nothing better is there: it takes as long again.
+            # OpenGL is started only where no other backend has an adapter: it doubles the time.
             source = engines.load(engine, every_backend=True, features=features)
             found = source.adapters()
         info = adapters.choose(found, None if adapter is None else str(adapter), engine=engine)
@@ -116,53 +116,55 @@ class GpuOps:
 
     @property
     def f16_ready(self) -> Future[PathResult]:
-        """`ready("f16-storage")`."""
+        """Return `ready("f16-storage")`."""
         return self.ready("f16-storage")
 
     def ready(self, path: str) -> Future[PathResult]:
-        """Settles with the path's verdict at the shape the gates were started with, SKIP where the
-        adapter lacks what it requires; the future itself never raises.
+        """Return the future of the path's verdict at the shape that the gates were started with.
+
+        It settles as SKIP where the adapter lacks a required feature, and never raises.
 
         Raises:
-            UnknownNameError: with the paths there are.
+            UnknownNameError: where there is no such path; lists the paths.
         """
         return self.verdict(path, self.shape)
 
     def is_active(self, path: str, shape: Shape | None = None) -> bool:
-        """Whether the path is active for that shape, or for the one the gates were started with, as
-        far as is settled now. Starts nothing.
+        """Tell whether a settled verdict makes the path active for a shape; starts no gate.
+
+        shape: None means the shape that the gates were started with.
 
         Raises:
-            UnknownNameError: with the paths there are.
+            UnknownNameError: where there is no such path; lists the paths.
         """
         return self._gates.is_active(self._declared(path), shape or self.shape)
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The paths that are active for at least one shape class."""
+        """Return the names of the paths that are active for at least one shape class."""
         names = {name for name, _ in self.active_classes}
         return tuple(name for name in self._paths if name in names)
 
     @property
     def active_classes(self) -> tuple[tuple[str, str], ...]:
-        """(path, shape class) of every verdict that let a path run."""
+        """Return the (path, shape class) of every verdict that makes a path active."""
         return self._gates.active
 
     def verdict(self, path: str, shape: Shape) -> Future[PathResult]:
-        """The verdict for the shape's class: the one there is, or a gate started now.
+        """Return the future of the verdict for the shape's class; start its gate if there is none.
 
-        The gate runs at the shape and at a neighbour of it, since a class holds both.
+        The gate runs at the shape and at others of its class, since the verdict holds for all.
 
         Raises:
-            UnknownNameError: with the paths there are.
+            UnknownNameError: where there is no such path; lists the paths.
         """
         return self._gates.verdict(self._declared(path), shape)
 
     def tensor(self, values: ArrayLike) -> Tensor:
-        """A float32 matrix on the device.
+        """Upload values as a float32 matrix [rows, columns].
 
         Raises:
-            ShapeError: where the values are not a matrix.
+            ShapeError: where the values are not a matrix, or empty.
         """
         array = np.ascontiguousarray(values, np.float32)
         if array.ndim != 2 or not array.size:
@@ -174,24 +176,29 @@ class GpuOps:
         return Tensor((array.shape[0], array.shape[1]), buffer, self._device)
 
     def matmul(self, a: ArrayLike | Tensor, b: ArrayLike | Tensor) -> Tensor:
-        """C[M,N] = A[M,K] · B[K,N], all f32, on the fastest active path that stores B as it is."""
+        """Compute C[M,N] = A[M,K] · B[K,N], all f32, on the fastest active path for an unpacked B.
+
+        Raises:
+            ShapeError: where A's columns are not B's rows.
+            LimitError: where the product exceeds a limit of the adapter.
+        """
         left, right = self._tensor(a), self._tensor(b)
         shape = _shape(left.shape, right.shape)
         path = self._fastest(self._plain, shape) or REFERENCE
         return self._product(path, shape, left, right.binding)
 
     def pack_to_f16(self, b: ArrayLike | Tensor) -> PackedWeight:
-        """B[K,N] packed to f16 for `matmul_f16_weight`.
+        """Pack B[K,N] to f16 for `matmul_f16_weight`.
 
         Raises:
-            PackingRefusedError: naming the first value over 65504; nothing is clamped.
-            UnknownNameError: where no path here takes f16.
+            PackingRefusedError: where |B| is over 65504 somewhere, naming the first such value.
+            UnknownNameError: where no path takes weights packed to f16.
         """
         if not self._packed:
             raise self._unknown("no path here takes weights packed to f16")
         original = self._tensor(b)
         K, N = original.shape
-        # The one that the others fall back to.
+        # The last of the chain is the fallback of the others.
         path = self._packed[-1]
         size = 4 * FORMATS[path.b].words(K, N)
         packed, status = self._device.storage(size), self._device.storage(256)
@@ -208,8 +215,15 @@ class GpuOps:
         return weight
 
     def matmul_f16_weight(self, a: ArrayLike | Tensor, packed: PackedWeight) -> Tensor:
-        """C[M,N] = A[M,K] · B[K,N] with B packed, on the fastest path that is active for this shape
-        class; on f32 while none is. The class's gates start with the first such product."""
+        """Compute C[M,N] = A[M,K] · B[K,N] with B packed to f16.
+
+        The product runs on the fastest path that is active for its shape class, or on the f32
+        kernel while no path is. The first product of a class starts its gates.
+
+        Raises:
+            ShapeError: where A's columns are not B's rows.
+            LimitError: where the product exceeds a limit of the adapter.
+        """
         left = self._tensor(a)
         shape = _shape(left.shape, packed.shape)
         fitting = [path for path in self._packed if path.pack_file() == packed.packer]
@@ -219,7 +233,7 @@ class GpuOps:
         return self._product(path, shape, left, packed.binding)
 
     def close(self) -> None:
-        """Stop the gates and release the device; verdicts still open settle as ERROR."""
+        """Stop the gates and close the device; verdicts still open settle as ERROR."""
         self._gates.close()
         self._device.close()
 
@@ -244,7 +258,7 @@ class GpuOps:
         )
 
     def _fastest(self, paths: Sequence[FastPath], shape: Shape) -> FastPath | None:
-        """The first that is active for the shape. Gates start for those before it."""
+        """Return the first path that is active for the shape, and start the gates up to it."""
         for path in paths:
             if path.shape_mismatch(shape) is None and self._fits(path, shape):
                 self.verdict(path.name, shape)

@@ -1,4 +1,4 @@
-"""What GpuOps computes with: matrices on the device, plain and packed."""
+"""Hold the matrices on the device that GpuOps multiplies, plain and packed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from tinygate.numerics.arrays import F32
 
 @dataclass(frozen=True)
 class Tensor:
-    """A row-major float32 matrix on the device; `path` is the one that computed it, by name, and
-    empty where it was uploaded."""
+    """A row-major float32 matrix on the device.
+
+    path: the name of the path that computed it; empty where it was uploaded.
+    """
 
     shape: tuple[int, int]
     buffer: Buffer
@@ -24,7 +26,7 @@ class Tensor:
     path: str = ""
 
     def numpy(self) -> F32:
-        """Its values, [rows, cols]; waits for what was submitted."""
+        """Read its values, [rows, cols]; waits for the work that was submitted."""
         out = np.empty(self.shape, np.float32)
         self.device.read(self.buffer, 0, out.reshape(-1).view(np.uint32))
         return out
@@ -34,16 +36,16 @@ class Tensor:
 
     @property
     def binding(self) -> Binding:
-        """All of it."""
+        """Return a binding of the whole matrix."""
         return Binding(self.buffer, 0, self.buffer.size)
 
 
 @dataclass(frozen=True)
 class PackedWeight:
-    """B[K,N] as f16 pairs, beside the f32 it was packed from: the last fallback needs the original.
+    """B[K,N] as f16 pairs, with the f32 original, which the last fallback needs.
 
-    packer: the WGSL that packed it. Only a path with this very packer may take it, since no other
-    was verified with what this one stores.
+    packer: the WGSL that packed it. Only a path with the same packer may use it, since other paths
+    were not verified with the words that this packer writes.
     """
 
     original: Tensor
@@ -52,10 +54,10 @@ class PackedWeight:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(K, N)."""
+        """Return (K, N)."""
         return self.original.shape
 
     @property
     def binding(self) -> Binding:
-        """All of what is packed."""
+        """Return a binding of all packed words."""
         return Binding(self.packed, 0, self.packed.size)

@@ -17,7 +17,7 @@ Renderer = Callable[["Report"], str]
 
 
 class ReportFormat(StrEnum):
-    """What a report can be written as."""
+    """The formats of a report, by the names that --output-format takes."""
 
     TEXT = "text"
     JSON = "json"
@@ -32,7 +32,7 @@ _MODULES = {ReportFormat.TEXT: "console"}  # the others are called like their fo
 
 
 def _lazy(module: str) -> Renderer:
-    """The `render` of a module of this package, imported at the first call."""
+    """Wrap the `render` of a module of this package, which is imported at the first call."""
 
     def render(report: Report) -> str:
         text: str = import_module(f"tinygate.report.{module}").render(report)

@@ -1,4 +1,4 @@
-"""Text for a terminal or a pipe, in pieces for streaming, and `render`, which is their sum.
+"""Render text for a terminal or a pipe: in pieces for streaming, or all at once by `render`.
 
 `[ops]` lines are copied: never wrapped, coloured or read as markup. Only the pill table is laid
 out, by rich on a terminal (`width` columns) and in plain aligned columns in a pipe (`width` None).
@@ -49,12 +49,12 @@ _STYLE = {
 
 
 def header(version: str, platform: Platform) -> str:
-    """The first line: tinygate's version and what it runs on."""
+    """Render the first line: tinygate's version, engine and adapter."""
     return f"tinygate {clean(version)} · {identity(platform)}\n"
 
 
 def notes(texts: Iterable[str]) -> str:
-    """One line per note. A command line that streams may send these to stderr."""
+    """Render one line per note; a command that streams may send them to stderr."""
     return "".join(f"note: {clean(text)}\n" for text in texts)
 
 
@@ -65,7 +65,7 @@ def case(
     color: bool = False,
     verbosity: int = NORMAL,
 ) -> str:
-    """The case's `[ops]` line as it is; with VERBOSE every check below it."""
+    """Render a case's `[ops]` line and warnings; with VERBOSE also every check."""
     if verbosity <= QUIET:
         return ""
     lines = [clean(case_line(result, single_shape=single_shape))]
@@ -80,12 +80,12 @@ def case(
 
 
 def path(result: PathResult) -> str:
-    """The path's verdict line, after its cases."""
+    """Render the path's verdict line, which follows its cases."""
     return f"{clean(path_line(result))}\n"
 
 
 def pills(report: Report, *, color: bool = False, width: int | None = None) -> str:
-    """The pill table: one row per path and engine. Text is wrapped on a terminal and never cut."""
+    """Render the pill table, one row per path and engine; text is wrapped and never cut."""
     rows = pill_rows(report)
     if not rows:
         return ""
@@ -97,13 +97,15 @@ def pills(report: Report, *, color: bool = False, width: int | None = None) -> s
 
 
 def status(report: Report) -> str:
-    """The status line: which paths are active."""
+    """Render the status line, which names the active paths."""
     return f"{clean(report.status_line)}\n"
 
 
 def failures(report: Report, *, color: bool = False, width: int | None = None) -> str:
-    """What failed or could not be verified, at most ten times, each with where it is wrong and how
-    to run it again; maps only of the first."""
+    """Render the first ten failures and errors, each with its location and its replay command.
+
+    The first three that have a location also show a failure map.
+    """
     found = problems(report)
     if not found:
         return ""
@@ -128,7 +130,7 @@ def failures(report: Report, *, color: bool = False, width: int | None = None) -
 def tail(
     report: Report, *, color: bool = False, width: int | None = None, verbosity: int = NORMAL
 ) -> str:
-    """What follows the last path: whether engines agree, pill table, status line, failures."""
+    """Render the end of a report: engine agreement, pill table, status line, failures."""
     parts = (
         "".join(f"{clean(agreement_line(one))}\n" for one in report.agreements)
         if verbosity > QUIET
@@ -143,7 +145,7 @@ def tail(
 def render(
     report: Report, *, color: bool = False, width: int | None = None, verbosity: int = NORMAL
 ) -> str:
-    """The whole report. `width` None is a pipe; a number is a terminal of that many columns."""
+    """Render the whole report, for a pipe (`width` None) or a terminal of `width` columns."""
     parts = []
     if verbosity > QUIET:
         if not report.multi_engine:
@@ -164,12 +166,12 @@ def render(
 
 
 def _word(verdict: Status, color: bool) -> str:
-    """PASS, FAIL, SKIP or ERROR, coloured where asked."""
+    """Return PASS, FAIL, SKIP or ERROR, coloured on request."""
     return f"\x1b[{_SGR[verdict]}m{verdict.value}\x1b[0m" if color else verdict.value
 
 
 def _columns(names: Sequence[str], rows: list[PillRow], color: bool) -> str:
-    """Aligned columns without borders, two spaces apart, so that grep and awk can read them."""
+    """Align columns two spaces apart and without borders, so that grep and awk can read them."""
     table = [names, *(row.cells for row in rows)]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     lines = []
@@ -187,19 +189,19 @@ def _columns(names: Sequence[str], rows: list[PillRow], color: bool) -> str:
 
 
 def _stacked(names: Sequence[str], rows: list[PillRow], color: bool) -> str:
-    """One line per field, for a terminal too narrow for all columns."""
+    """Render one line per field, for a terminal too narrow for all columns."""
     lines = []
     for row in rows:
         lines.append(row.pill)
-        for name, value in zip(names[1:], row.cells[1:], strict=True):
-            if name == "gate":
-                value = _word(row.status, color) + value[len(row.status.value) :]
+        for name, cell in zip(names[1:], row.cells[1:], strict=True):
+            is_gate = name == "gate"
+            value = _word(row.status, color) + cell[len(row.status.value) :] if is_gate else cell
             lines.append(f"  {name:9} {value}")
     return "".join(f"{line}\n" for line in lines)
 
 
 def _fit(names: Sequence[str], rows: list[PillRow], width: int) -> list[int] | None:
-    """A width per column, or None where the columns do not fit next to each other.
+    """Choose a width per column; None where the columns do not fit next to each other.
 
     Names stay whole; a pill may break between words, and gate and state share what is left.
     """
@@ -218,7 +220,7 @@ def _fit(names: Sequence[str], rows: list[PillRow], width: int) -> list[int] | N
 
 
 def _table(names: Sequence[str], rows: list[PillRow], color: bool, widths: list[int]) -> str:
-    """rich's table. Cells are Text, so that nothing in them is read as markup or an emoji code."""
+    """Lay the table out with rich, from Text cells, in which rich reads no markup or emoji code."""
     table = Table(box=SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name, wide in zip(names, widths, strict=True):
         table.add_column(name, overflow="fold", width=wide)

@@ -1,4 +1,4 @@
-"""Where a matrix is wrong: the first element, how many, and a map of them, in plain characters."""
+"""Describe where C or a stored operand is wrong: the first element, the count, and a text map."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MIN_COLUMNS = 8
 
 
 def summary(failure: Failure) -> str:
-    """`first wrong C[3,7]: got 1.25, want 1; 128 of 8192 wrong, row 3`."""
+    """Summarize a failure: `first wrong C[3,7]: got 1.25, want 1; 128 of 8192 wrong, row 3`."""
     i, j = failure.first
     where = f", {clean(failure.where)}" if failure.where else ""
     return (
@@ -25,8 +25,10 @@ def summary(failure: Failure) -> str:
 
 
 def chart(failure: Failure, width: int | None = None) -> list[str]:
-    """A map of the matrix, a character per cell, at most `width` columns wide with its labels: the
-    first index of each row of cells, and of the first and the last column."""
+    """Draw the failure map, a character per cell, at most `width` columns wide with its labels.
+
+    The labels are the first index of each row of cells, and of the first and the last column.
+    """
     tall, wide = failure.cell_shape
     label = len(str(tall * (len(failure.cells) - 1)))
     cells, together = failure.cells, 1
@@ -43,19 +45,21 @@ def chart(failure: Failure, width: int | None = None) -> list[str]:
         f"{'':{label}}  0{last:>{columns - 1}}" if columns > len(last) + 1 else "",
         edge,
     ]
-    for row, shares in enumerate(cells):
-        lines.append(f"{row * tall:{label}} |{''.join(map(_shade, shares))}|")
+    lines += [
+        f"{row * tall:{label}} |{''.join(map(_shade, fractions))}|"
+        for row, fractions in enumerate(cells)
+    ]
     return [line for line in (*lines, edge) if line]
 
 
 def _merged(row: Sequence[float], together: int) -> tuple[float, ...]:
-    """The row with that many cells joined into one."""
+    """Join every `together` cells of a row into their mean."""
     groups = (row[i : i + together] for i in range(0, len(row), together))
     return tuple(sum(group) / len(group) for group in groups)
 
 
 def _values(got: float | None, want: float | None) -> str:
-    """With enough digits to tell them apart."""
+    """Render both values, with enough digits to tell them apart."""
     if got is None or want is None:
         return ""
     short = f"{got:.6g}", f"{want:.6g}"
@@ -63,9 +67,9 @@ def _values(got: float | None, want: float | None) -> str:
     return f": got {a}, want {b}"
 
 
-def _shade(share: float) -> str:
-    """One wrong element in a large cell still shows."""
-    if share <= 0:
+def _shade(wrong: float) -> str:
+    """Choose a character for the wrong fraction of a cell; a single wrong element still shows."""
+    if wrong <= 0:
         return _SHADES[0]
     last = len(_SHADES) - 1
-    return _SHADES[last if share >= 1 else max(1, min(last - 1, round(share * last)))]
+    return _SHADES[last if wrong >= 1 else max(1, min(last - 1, round(wrong * last)))]

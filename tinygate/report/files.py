@@ -1,5 +1,6 @@
-"""Open export files before the run, so that a wrong name costs nothing; keep them valid from then
-on. Try the folder for failed cases, too.
+"""Open export files before the run, so that a wrong name costs no run, and keep them valid.
+
+Likewise the folder for failed cases is made and written to beforehand.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from tinygate.report import FORMATS
 
 
 class Exports:
-    """Report files by format. Until the run ends they hold a report in which nothing has run, so a
-    run that dies leaves a file that says so."""
+    """The open export files, by format.
+
+    Until the run ends they hold a report in which nothing has run, so that a run that dies leaves a
+    file that says so.
+    """
 
     def __init__(self, files: Mapping[str, str], not_run: Report) -> None:
         if list(files.values()).count("-") > 1:
@@ -49,7 +53,11 @@ class Exports:
                 self._put(name, stream, not_run)
 
     def write(self, report: Report) -> None:
-        """Replace what every export holds."""
+        """Replace the content of every export by the report.
+
+        Raises:
+            UsageError: where a file cannot be written.
+        """
         for name, stream in self._open.items():
             if stream is sys.stdout:
                 stream.write(FORMATS[name](report))
@@ -74,10 +82,10 @@ class Exports:
 
 
 def writable_folder(name: str) -> str:
-    """Give the folder's absolute name, once it has been made and written to.
+    """Make the folder, try to write to it, and return its absolute name.
 
     Raises:
-        UsageError: where it cannot be.
+        UsageError: where the folder cannot be made or written to.
     """
     folder = Path(name).absolute()
     try:
@@ -93,12 +101,12 @@ def writable_folder(name: str) -> str:
 
 
 def _is_file(stream: TextIO) -> bool:
-    """Whether it holds what was written, to be replaced; /dev/null can be sought and not cut."""
+    """Tell whether the content can be replaced; /dev/null can be sought but not truncated."""
     return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
 
 
 def _opener(name: str, flags: int) -> int:
-    """Open without waiting: a pipe that nobody reads would hold the run up for ever."""
+    """Open without blocking: a pipe that nobody reads would stop the run for ever."""
     number = os.open(name, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     if hasattr(os, "set_blocking"):
         os.set_blocking(number, True)
@@ -106,7 +114,7 @@ def _opener(name: str, flags: int) -> int:
 
 
 def _reason(error: Exception) -> tuple[str, str]:
-    """Why a file cannot be opened, and what to do."""
+    """Explain why a file cannot be opened, and what to do."""
     code = getattr(error, "errno", None)
     if code == errno.ENXIO:
         return "nobody reads this pipe", "start its reader first, or name a file"

@@ -1,12 +1,12 @@
-"""Render the `[ops]` lines: one per case, one per path, one per pair of engines. Nothing else in
-tinygate writes any.
+"""Render the `[ops]` lines: one per case, one per path, one per pair of engines.
 
-Scripts grep these lines, so their format changes only on purpose. Numbers look as JavaScript
-prints them, since the framework's console did.
+No other module writes any. Scripts grep these lines, so their format changes only on purpose.
+Numbers look as JavaScript prints them, since the format comes from a JavaScript console.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -55,7 +55,7 @@ def path_line(path: PathResult) -> str:
 
 
 def agreement_line(found: EngineAgreement) -> str:
-    """Render whether two engines agree."""
+    """Render whether two engines computed the same bits."""
     one, other = found.engines
     head = f"{_OPS} {found.what}: {one} and {other}"
     drivers = f" ({found.drivers[0]} beside {found.drivers[1]})" if found.drivers else ""
@@ -75,7 +75,7 @@ def lines(report: Report) -> Iterable[str]:
 
 
 def _outcome(path: PathResult) -> str:
-    """What the verdict leads to."""
+    """Say what follows from the verdict: the path that runs, or why this one does not."""
     if path.status is Status.SKIP:
         return path.missing or path.reason
     if path.status is Status.FAIL:
@@ -92,8 +92,8 @@ def _outcome(path: PathResult) -> str:
 
 
 def exponential(x: float) -> str:
-    """Like JavaScript's x.toExponential(2): `1.22e-1`, ties away from zero."""
-    if x != x or x in (float("inf"), float("-inf")):
+    """Format like JavaScript's x.toExponential(2): `1.22e-1`, ties away from zero."""
+    if not math.isfinite(x):
         return _non_finite(x)
     if x == 0:
         return "0.00e+0"
@@ -106,9 +106,9 @@ def exponential(x: float) -> str:
 
 
 def percent(x: float, decimals: int) -> str:
-    """Like JavaScript's (100 * x).toFixed(decimals) + "%"."""
+    """Format like JavaScript's (100 * x).toFixed(decimals) + "%"."""
     value = 100 * x
-    if value != value or value in (float("inf"), float("-inf")):
+    if not math.isfinite(value):
         return f"{_non_finite(value)}%"
     if abs(value) >= 1e21:  # toFixed gives up its digits here, and a Decimal has no room for them
         return f"{float(value)!r}%"
@@ -116,4 +116,4 @@ def percent(x: float, decimals: int) -> str:
 
 
 def _non_finite(x: float) -> str:
-    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+    return "NaN" if math.isnan(x) else "Infinity" if x > 0 else "-Infinity"

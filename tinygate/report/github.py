@@ -1,4 +1,4 @@
-"""GitHub Actions: the gate lines for the log, then annotations; and a step summary.
+"""Render for GitHub Actions: gate lines and annotations for the log, and a step summary.
 
 The caller appends `summary` to the file that GITHUB_STEP_SUMMARY names.
 """
@@ -14,7 +14,7 @@ from tinygate.report.summary import identity, problems, warnings
 
 
 def render(report: Report) -> str:
-    """`[ops]` lines as they are, a warning per note, an error per failure, the status line."""
+    """Render the `[ops]` lines, a warning per note, an error per failure, and the status line."""
     lines = [inert(f"tinygate {report.version} · {identity(one)}") for one in report.platforms]
     lines += map(inert, gate_line.lines(report))
     lines += [command("warning", "tinygate", note) for note in report.notes]
@@ -32,18 +32,20 @@ def render(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The pill table, status line, failures and predictions as Markdown; without the gate lines,
-    because a step summary is limited to 1 MiB."""
+    """Render the step summary as Markdown.
+
+    It has no gate lines, because a step summary is limited to 1 MiB.
+    """
     return markdown.summary(report)
 
 
 def command(name: str, title: str, *lines: str) -> str:
-    """A workflow command. Its message may have several lines."""
+    """Format a workflow command, whose message may have several lines."""
     return f"::{name} title={_property(clean(title))}::{_data(chr(10).join(map(clean, lines)))}"
 
 
 def inert(text: str) -> str:
-    """A line that the runner will not take for a workflow command, in either syntax."""
+    """Change a line so that the runner does not read it as a workflow command, in either syntax."""
     return re.sub(r"^\s*::", ": :", clean(text)).replace("##[", "# #[")
 
 

@@ -1,4 +1,4 @@
-"""JSON: everything a report holds, for machines. The schema lies beside this file.
+"""Render everything a report holds as JSON, as schema.json beside this file describes it.
 
 Units are SI. null means "not measured". A measured value that is not finite is a string, "NaN",
 "Infinity" or "-Infinity", because JSON has no token for it and null would hide it.
@@ -21,12 +21,12 @@ Object = dict[str, Any]
 
 
 def render(report: Report) -> str:
-    """The report as one JSON object, in ASCII so that no encoding on the way can break it."""
+    """Render the report as one JSON object, in ASCII so that no encoding can break it."""
     return json.dumps(document(report), indent=2, allow_nan=False) + "\n"
 
 
 def document(report: Report) -> Object:
-    """The report as plain dictionaries and lists, as `schema.json` describes them."""
+    """Convert the report to dictionaries and lists, as `schema.json` describes them."""
     return {
         "schema_version": report.schema_version,
         "tinygate": clean(report.version),
@@ -47,7 +47,7 @@ def document(report: Report) -> Object:
 
 
 def number(value: float | None) -> float | str | None:
-    """A float as strict JSON can hold it."""
+    """Convert a float to a value of strict JSON; what is not finite becomes a string."""
     if value is None or math.isfinite(value):
         # float() because a numpy scalar is not a number to the json module.
         return None if value is None else float(value)
@@ -136,7 +136,7 @@ def _path(path: PathResult, report: Report) -> Object:
 
 
 def _identity(path: PathResult, report: Report) -> Object:
-    """What the verdict belongs to: change one of these and a stored verdict is void.
+    """Collect what the verdict depends on: if any of it changes, a stored verdict is void.
 
     A limit is identified by the check's name and its rule; its value depends on the shape and the
     data, and stands with each case.
@@ -203,7 +203,7 @@ def _case(case: CaseResult, report: Report) -> Object:
 
 
 def _predicted(case: CaseResult) -> Object | None:
-    """Each predicted number with the measured one beside it."""
+    """Pair each predicted number with the measured one."""
     found = case.comparisons
     if not found:
         return None
@@ -241,7 +241,7 @@ def _failure(failure: Failure | None) -> Object | None:
         "want": number(failure.want),
         "where": clean(failure.where) or None,
         "cell_shape": list(failure.cell_shape),
-        "cells": [[number(share) for share in row] for row in failure.cells],
+        "cells": [[number(wrong) for wrong in row] for row in failure.cells],
     }
 
 

@@ -1,7 +1,7 @@
-"""JUnit XML: a suite per path, a case per shape and family; failure, error and skipped kept apart.
+"""Render JUnit XML: a suite per path, a case per shape and family.
 
-What is wrong without belonging to a case (a path that could not start, a run of nothing) becomes a
-case of its own, because a CI server counts cases and calls an empty suite green.
+A problem without a case (a path that could not start, a run of nothing) becomes a case of its own,
+because a CI server counts cases and calls an empty suite green.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(report: Report) -> str:
-    """The report as one JUnit document, in ASCII so that no encoding on the way can break it."""
+    """Render the report as one JUnit document, in ASCII so that no encoding can break it."""
     root = ET.Element("testsuites", {"name": "tinygate"})
     found = problems(report)
     for path in report.paths:
@@ -76,7 +76,7 @@ def _suite(root: ET.Element, path: PathResult, report: Report, found: list[Probl
 
 
 def _add(suite: ET.Element, group: str, name: str, status: Status, reason: str) -> ET.Element:
-    """A test case with its verdict."""
+    """Add a test case with its verdict to a suite."""
     case = ET.SubElement(suite, "testcase", {"classname": _text(group), "name": _text(name)})
     tag = _TAG.get(status)
     if tag is not None:
@@ -86,7 +86,7 @@ def _add(suite: ET.Element, group: str, name: str, status: Status, reason: str) 
 
 
 def _details(case: CaseResult, report: Report) -> Iterator[str]:
-    """What a reader of a failed case asks for next."""
+    """Yield the details of a case: gate line, checks, warnings, location, hint and replays."""
     yield _text(case_line(case, single_shape=report.single_shape))
     for check in case.checks:
         name, rest = check_words(check)
@@ -105,7 +105,7 @@ def _details(case: CaseResult, report: Report) -> Iterator[str]:
 
 
 def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:
-    """The identity of the verdict, and what it led to."""
+    """Yield the identity of a path's verdict, and the path's state."""
     yield "tinygate", report.version
     platform = report.platform(path.engine)
     yield "engine", platform.engine
@@ -125,7 +125,7 @@ def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:
 
 
 def _count(suite: ET.Element, started: str) -> None:
-    """The totals that a CI server reads off a suite's attributes."""
+    """Set the totals that a CI server reads from a suite's attributes."""
     cases = suite.findall("testcase")
     suite.set("tests", str(len(cases)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

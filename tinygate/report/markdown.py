@@ -1,4 +1,4 @@
-"""Markdown: the pill table, and every gate line in a code block. For pull requests and wikis."""
+"""Render Markdown for pull requests and wikis: the pill table, failures and gate lines."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
 def render(report: Report) -> str:
-    """The whole report: identity, notes, pill table, status line, failures, predictions, gate
-    lines."""
+    """Render the whole report.
+
+    In order: identity, notes, pill table, status line, failures, predictions, gate lines.
+    """
     blocks = [*_summary(report), *_lines(report)]
     return "\n\n".join(blocks) + "\n"
 
 
 def summary(report: Report) -> str:
-    """The report without its gate lines."""
+    """Render the report without its gate lines."""
     return "\n\n".join(_summary(report)) + "\n"
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is, in a table cell too."""
+    """Escape text so that Markdown shows it as it is, in a table cell too."""
     plain = re.sub("[&<>]", lambda match: _HTML[match[0]], clean(text))
     return _SPECIAL.sub(r"\\\1", plain)
 
@@ -83,7 +85,7 @@ def _lines(report: Report) -> list[str]:
 
 
 def _predictions(report: Report) -> list[str]:
-    """Predicted beside measured, a row per number."""
+    """Render a table of predicted and measured values, a row per number."""
     rows = [
         (named(case.id, case.engine, report), *row)
         for case in report.cases
@@ -97,16 +99,16 @@ def _predictions(report: Report) -> list[str]:
 
 
 def _maps(bad: list[Problem]) -> list[str]:
-    """Where the first failures are wrong, each as a code block under its name."""
+    """Render the failure maps of the first failures, each as a code block under its name."""
     blocks = []
-    placed = [(problem.where, problem.failure) for problem in bad if problem.failure]
-    for where, failure in placed[: failure_map.MAX_MAPS]:
+    located = [(problem.where, problem.failure) for problem in bad if problem.failure]
+    for where, failure in located[: failure_map.MAX_MAPS]:
         blocks += [escape(where), "\n".join(["```text", *failure_map.chart(failure), "```"])]
     return blocks
 
 
 def _code(text: str) -> str:
-    """A code span, whatever backticks are in the text."""
+    """Make a code span of text that may hold backticks."""
     ticks = "`" * (_longest_run(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{ticks}{pad}{text}{pad}{ticks}"

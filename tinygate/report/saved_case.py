@@ -1,7 +1,7 @@
-"""Read a saved failing case, as the gate wrote it or as anybody might have.
+"""Read a saved failing case from a file that anybody may have written.
 
-Nothing in the file is trusted: no pickles, no member but the known ones, no array that is not of
-the shape the file claims, nothing unpacked before its size is known to be that of its array.
+Nothing in the file is trusted: pickles and unknown members are refused, every array must have the
+shape that the file claims, and a member is unpacked only if its size fits its array.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HINT = "name a file that `tinygate verify --save-failures DIR` wrote"
 class Saved:
     """A saved case: what to run, and the arrays of the product that failed (R may be absent).
 
-    source, file     where the path was from; file is empty unless that was a manifest
+    source, file     where the path was declared; file is empty unless that was a manifest
     saved_on         engine and adapter it ran on; empty where the file does not say
     """
 
@@ -49,7 +49,7 @@ class Saved:
 
 
 class _UnfitError(Exception):
-    """What is wrong with a file, in words."""
+    """The reason a file is no usable saved case, in words."""
 
 
 def load(file: Path) -> Saved:
@@ -60,10 +60,14 @@ def load(file: Path) -> Saved:
     """
     try:
         if not file.is_file():
+            if not file.exists():
+                raise UsageError(f"{shown(file)} cannot be replayed: file not found", _HINT)
             # Opening a pipe would wait for ever.
-            raise _UnfitError("is not a regular file" if file.exists() else "is not there")
+            raise _UnfitError("is not a regular file")
         with zipfile.ZipFile(file) as archive:
             return _read(archive)
+    except UsageError:
+        raise
     except Exception as error:  # a hostile archive finds more than zipfile and numpy document
         what = str(error) if isinstance(error, _UnfitError) else _reason(error)
         raise UsageError(f"{shown(file)} cannot be replayed: it {what}", _HINT) from error
@@ -115,7 +119,7 @@ def _read(archive: zipfile.ZipFile) -> Saved:
 
 
 def _about(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    """The case's description: a JSON object of this version."""
+    """Read the case's description, a JSON object of this version."""
     if size > _ABOUT_BYTES:
         raise _UnfitError("has a description that is too large")
     with archive.open(f"{DESCRIPTION}.npy") as member:
@@ -153,7 +157,7 @@ def _integer(about: dict[str, Any], key: str, min_: int, max_: int) -> int:
 
 
 def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, dtype; `member` is then at the data."""
+    """Read an array's shape, whether columns come first, and dtype; leave `member` at the data."""
     version = np.lib.format.read_magic(member)
     if version != (1, 0):
         raise _UnfitError(f"holds an array in .npy version {version[0]}.{version[1]}, not 1.0")
@@ -161,7 +165,7 @@ def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _array(archive: zipfile.ZipFile, name: str, size: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """An array, whose header is held against what is expected before anything is made from it."""
+    """Read an array, after its header was compared with the expected size and dtype."""
     with archive.open(f"{name}.npy") as member:
         shape, by_columns, dtype = _header(member)
         if shape != size or dtype != _DTYPES[name]:
@@ -175,15 +179,15 @@ def _array(archive: zipfile.ZipFile, name: str, size: tuple[int, int]) -> np.nda
 
 
 def digest(array: np.ndarray[Any, Any]) -> str:
-    """SHA-256 of an array's bytes, row by row."""
+    """Hash an array's bytes with SHA-256, row by row."""
     return hashlib.sha256(array.tobytes()).hexdigest()
 
 
 def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Whether two float32 arrays agree bit for bit: a NaN is equal to itself, 0 not to -0."""
+    """Tell whether two float32 arrays agree bit for bit: a NaN equals itself, 0 is not -0."""
     return a.shape == b.shape and np.array_equal(a.view(np.uint32), b.view(np.uint32))
 
 
 def different_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> int:
-    """How many elements of two float32 arrays of one shape differ."""
+    """Count the elements whose bits differ in two float32 arrays of one shape."""
     return int(np.count_nonzero(a.view(np.uint32) != b.view(np.uint32)))

@@ -1,4 +1,4 @@
-"""What every human-readable format says, as plain text: identity, pill rows, problems.
+"""Word what every human-readable format says, as plain text: identity, pill rows, problems.
 
 The formats differ in layout and escaping only; the words are chosen here, once.
 """
@@ -33,13 +33,13 @@ class PillRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The texts of the row; with its engine, where engines have to be told apart."""
+        """Return the texts of the row; with the engine in a report of several engines."""
         engine = (self.engine,) if self.engine else ()
         return (self.pill, self.path, *engine, self.detected, self.gate, self.speed_up, self.state)
 
 
 def pill_columns(report: Report) -> tuple[str, ...]:
-    """The names of the pill table's columns, as PillRow.cells has them."""
+    """Return the names of the pill table's columns, in the order of PillRow.cells."""
     if not report.multi_engine:
         return PILL_COLUMNS
     return (*PILL_COLUMNS[:2], "engine", *PILL_COLUMNS[2:])
@@ -47,7 +47,7 @@ def pill_columns(report: Report) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that keeps the exit code from being 0, and how to see it again.
+    """A reason for an exit code other than 0, and how to reproduce it.
 
     where            a case id, a path, or "run"
     path, engine     the path it belongs to; empty for the whole run
@@ -65,13 +65,15 @@ class Problem:
 
     @property
     def replays(self) -> tuple[str, ...]:
-        """The commands that run it again, the one from the saved file last."""
+        """Return the commands that run it again, the one from the saved file last."""
         return tuple(command for command in (self.replay, self.replay_saved) if command)
 
 
 def identity(platform: Platform) -> str:
-    """Engine, version, adapter, kind, driver, backend, subgroup size, and what was switched on for
-    the whole engine, on one line."""
+    """Describe the platform on one line.
+
+    In order: engine, version, adapter, kind, driver, backend, subgroup size, engine toggles.
+    """
     adapter, numerics = platform.adapter, platform.numerics
     if adapter is None:
         return f"{clean(platform.engine)} · no adapter"
@@ -88,7 +90,7 @@ def identity(platform: Platform) -> str:
 
 
 def subgroup(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> str:
-    """The measured subgroup size and the advertised range: "subgroup 8 (4 to 128 advertised)"."""
+    """Give measured and advertised subgroup sizes: "subgroup 8 (4 to 128 advertised)"."""
     low, high = adapter.subgroup_min, adapter.subgroup_max
     size = numerics.subgroup_size if numerics else None
     if low is None or high is None:
@@ -101,8 +103,10 @@ def subgroup(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> str:
 
 
 def uses(used: float) -> str:
-    """Say how much of a limit is used: "uses 26 % of limit"; only a value over it reads 100 % or
-    more."""
+    """Say how much of a limit is used: "uses 26 % of limit".
+
+    Only a value that reaches the limit reads 100 % or more.
+    """
     if math.isnan(used):
         return "not a number"
     if math.isinf(used):
@@ -115,8 +119,10 @@ def uses(used: float) -> str:
 
 
 def gate(path: PathResult) -> str:
-    """The verdict, and how near to its limit: "PASS, uses 12 % of limit (conformance) at
-    64x128x128 uniform"."""
+    """Give the verdict and the largest use of a limit.
+
+    "PASS, uses 12 % of limit (conformance) at 64x128x128 uniform".
+    """
     tightest = max(
         (case for case in path.cases if case.used is not None),
         key=lambda case: case.used or 0.0,
@@ -125,7 +131,7 @@ def gate(path: PathResult) -> str:
     if tightest is None or tightest.tightest is None or not math.isfinite(tightest.used or 0.0):
         return path.status.value
     used = tightest.used or 0.0
-    # A FAIL for another reason (a NaN, a guard word) beside a small share would read as a riddle.
+    # A FAIL for another reason (a NaN, a guard word) would be puzzling beside a little-used limit.
     if path.status is Status.PASS or (path.status is Status.FAIL and used >= 1):
         # A FAIL's state names its case already.
         at = f" at {tightest.shape} {tightest.family}" if path.status is Status.PASS else ""
@@ -135,7 +141,7 @@ def gate(path: PathResult) -> str:
 
 
 def state(path: PathResult) -> str:
-    """active, rejected (why), unavailable (what is missing), or the weaker word and its reason."""
+    """Give the path's state with its reason: "active", "rejected (…)", "unavailable (…)"."""
     if path.active:
         return "active"
     why = path.missing or path.reason
@@ -143,7 +149,7 @@ def state(path: PathResult) -> str:
 
 
 def pill_rows(report: Report) -> list[PillRow]:
-    """The pill table. Speed-up is not measured by this version."""
+    """Make the rows of the pill table; this version measures no speed-up."""
     return [
         PillRow(
             pill=clean(path.pill),
@@ -160,7 +166,7 @@ def pill_rows(report: Report) -> list[PillRow]:
 
 
 def problems(report: Report) -> list[Problem]:
-    """Everything that failed or could not be verified, in the order it ran."""
+    """List everything that failed or could not be verified, in the order it ran."""
     found = [problem for path in report.paths for problem in _path_problems(path, report)]
     absent = set(report.required) - {path.path for path in report.paths}
     found += [
@@ -178,7 +184,7 @@ def problems(report: Report) -> list[Problem]:
 
 
 def _path_problems(path: PathResult, report: Report) -> list[Problem]:
-    """A path's bad cases, or the path itself where it is bad without one."""
+    """List a path's failed cases, or the path itself where it failed without a case."""
     bad = [case for case in path.cases if case.status in (Status.FAIL, Status.ERROR)]
     if bad:
         return [
@@ -209,17 +215,17 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
 
 
 def named(what: str, engine: str, report: Report) -> str:
-    """A case or path by its name, with its engine where engines have to be told apart."""
+    """Name a case or path; with its engine in a report of several engines."""
     return clean(f"{what} on {engine}" if report.multi_engine else what)
 
 
 def _left_out(case: CaseResult) -> bool:
-    """Whether the case never ran, as opposed to having run into an error."""
+    """Tell whether the case never ran, as opposed to having run into an error."""
     return case.status is Status.ERROR and case.not_run
 
 
 def check_words(check: Check) -> tuple[str, str]:
-    """What stands before and after a check's verdict: its name; measured, limit, used, reasons."""
+    """Word a check: its name, and after its verdict measured value, limit, use and reasons."""
     parts = []
     if check.measured is not None:
         parts.append(f", measured {check.measured:.3e}")
@@ -235,7 +241,7 @@ def check_words(check: Check) -> tuple[str, str]:
 
 
 def comparisons(case: CaseResult) -> list[str]:
-    """Predicted beside measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
+    """Compare predicted and measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
     return [
         "{}: predicted {}, measured {}, ratio {}, limit {}, {}".format(*row)
         for row in comparison_rows(case)
@@ -243,7 +249,7 @@ def comparisons(case: CaseResult) -> list[str]:
 
 
 def error_parts(case: CaseResult) -> list[str]:
-    """A quantized path's errors apart: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
+    """Split a quantized path's error: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
     if case.parts is None:
         return []
     rows = (
@@ -254,7 +260,7 @@ def error_parts(case: CaseResult) -> list[str]:
 
 
 def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
-    """name, predicted, measured, ratio, limit, used: a row per predicted number."""
+    """Make a row per predicted number: name, predicted, measured, ratio, limit, used."""
     return [
         (
             one.name,
@@ -269,7 +275,7 @@ def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
 
 
 def warnings(report: Report) -> list[tuple[str, str]]:
-    """(case id, warning) of every case that has one."""
+    """List (case id, warning) for every warning of every case."""
     return [
         (named(case.id, case.engine, report), clean(text))
         for case in report.cases

@@ -1,8 +1,8 @@
-"""Input families: named, seeded distributions, and what a right path makes of each.
+"""Generate the operands of a case from its input family, path and seed.
 
-Every family draws from numpy's defaultstream(seed), A before B, row by row, then casts to float32.
-`generate` gives weights B with the activations A that go with them: one A for a measured product,
-several where one B serves several rounds.
+Every family draws from numpy's `default_rng(seed)` in a fixed order: A before B, row by row, then
+cast to float32. `generate` yields weights B with the activations A that multiply them: one A for a
+measured product, several where one B serves several passes.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tinygate.numerics.matmul64 import largest_product
 # Products are pooled until this many outputs are compared; one product of 1x64x1 would reject a
 # correct f16-storage kernel for 2.7 % of seeds.
 POOLED_OUTPUTS = 256
-# Whole numbers up to here add without rounding, in any order. An i32 sum is exact to 2^31, but C is
+# Integers up to these add without rounding, in any order. An i32 sum is exact to 2^31, but C is
 # f32.
 EXACT_SUM = {"f32": 2**24, "f16": 2**11, "i32": 2**24}
 MAX_PASSES = 8
 
 
 def pooled_products(shape: Shape) -> int:
-    """How many independently seeded products the activation metrics pool."""
+    """Return how many independently seeded products the activation metrics pool."""
     return max(1, -(-POOLED_OUTPUTS // (shape.M * shape.N)))
 
 
 def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
-    """The weights of one case, with their activations, in a fixed order.
+    """Yield the weights of one case, with their activations, in a fixed order.
 
-    What the path declares decides which whole numbers stay exact and which values B's format holds.
+    The path's declaration decides which integers stay exact and which values B's format holds.
     """
     if FAMILIES[family].exact == "product" and path.quantized:
         yield from quantized.integer(stream(seed, 0), shape, path, exact_sum(path))
@@ -61,8 +61,10 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 
 
 def exact_integer(path: FastPath) -> int:
-    """The largest n such that every whole number up to n is exact in the path's B, and so is its
-    product with any of A's where products are f16."""
+    """Return the largest n such that the path's B holds every integer up to n exactly.
+
+    Where products are f16, the product with any integer of A is exact as well.
+    """
     stored = FORMATS[path.b].max_exact_int
     if path.rounds_inside:
         return int(min(stored, EXACT_SUM["f16"] // _largest_activation(path)))
@@ -70,19 +72,19 @@ def exact_integer(path: FastPath) -> int:
 
 
 def exact_sum(path: FastPath) -> int:
-    """The bound up to which whole-number sums are exact: accumulator and output both hold them."""
+    """Return the bound up to which accumulator and output both hold integer sums exactly."""
     return min(EXACT_SUM[path.accumulate], EXACT_SUM[path.output])
 
 
 def _largest_activation(path: FastPath) -> int:
-    """A's whole numbers are ±1 … ±this."""
+    """Return the n of the integers ±1 … ±n that A is drawn from."""
     return 1 if path.accumulate == "f16" else 3
 
 
 def _integer(shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
-    """Whole numbers with |A||B| up to the accumulator's exact bound, and every k live in a round.
+    """Draw integers with |A||B| up to the accumulator's exact bound.
 
-    B[k, k mod N] is never zero, so a dropped or doubled k always shows.
+    Each k is live in some pass: B[k, k mod N] is not zero there, so a dropped or doubled k shows.
     """
     M, K, N = shape.M, shape.K, shape.N
     bound = exact_sum(path)
@@ -103,17 +105,17 @@ def _integer_weights(
     live: NDArray[np.int64],
     bound: int,
 ) -> F32:
-    """B for one round: dense where every k fits the budget of a column, else the live ones only."""
+    """Draw B for one pass: dense if a column has room for every k, else the live k and a few."""
     K = A.shape[1]
     a_max = _largest_activation(path)
-    column_budget = bound // a_max
-    if column_budget >= K:
+    column_terms = bound // a_max
+    if column_terms >= K:
         # So large that a column's mean |A||B|, K (a_max+1)/2 largest/2, is about the bound.
         largest = min(exact_integer(path), 4 * bound // (K * (a_max + 1)))
         return _near_bound(_dense(rng, K, N, largest), A, bound)
     B = np.zeros((K, N), np.float32)
     B[live, live % N] = _signed(rng, live.size, 1)
-    spare = column_budget - -(-live.size // N)
+    spare = column_terms - -(-live.size // N)
     for n in range(N):
         free = np.flatnonzero(B[:, n] == 0)
         more = rng.choice(free, size=min(spare, free.size), replace=False)
@@ -122,7 +124,7 @@ def _integer_weights(
 
 
 def _dense(rng: np.random.Generator, rows: int, cols: int, largest: int) -> F32:
-    """Whole numbers ±1 … ±largest everywhere."""
+    """Draw integers ±1 … ±largest, none of them zero, as float32 [rows, cols]."""
     out = np.empty(rows * cols, np.float32)
     for start in range(0, out.size, DRAW):
         part = out[start : start + DRAW]
@@ -140,18 +142,18 @@ def _near_bound(B: F32, A: F32, bound: int) -> F32:
 
 
 def _signed(rng: np.random.Generator, size: int, largest: int) -> NDArray[np.int64]:
-    """±1 … ±largest, no zeros."""
+    """Draw integers ±1 … ±largest, none of them zero."""
     magnitude: NDArray[np.int64] = rng.integers(1, largest, size, endpoint=True)
     sign: NDArray[np.int64] = rng.choice(np.array([-1, 1]), size)
     return magnitude * sign
 
 
 def identity_passes(shape: Shape, seed: int, max_: int = MAX_PASSES) -> list[NDArray[np.int64]]:
-    """For each of `most` rounds or fewer, the k that each row of A picks.
+    """Choose the k that each row of A picks, for each of at most `max_` passes.
 
-    First k = 0 and K-1, then both sides of every multiple of 16 (a kernel's blocks end there), then
-    any others, until the rows of the rounds needed are full. Where those do not hold every edge,
-    every fourth pick is one of the others all the same: a kernel may be wrong all but there.
+    First come k = 0 and K-1, then both sides of every multiple of 16, where a kernel's blocks end,
+    then any others until the rows of the passes are full. Where the passes have no room for every
+    edge, every fourth pick is still one of the others: a kernel may be right at edges alone.
     """
     M, K = shape.M, shape.K
     edges = np.unique(np.concatenate([np.arange(15, K, 16), np.arange(16, K, 16)]))
@@ -169,7 +171,7 @@ def identity_passes(shape: Shape, seed: int, max_: int = MAX_PASSES) -> list[NDA
 
 
 def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
-    """One-hot activations over a B that holds every class of value its format has."""
+    """Make one-hot activations and a B that holds every class of value of its format."""
     M, K = shape.M, shape.K
 
     def activations() -> Iterator[F32]:
@@ -183,8 +185,10 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
 
 
 def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
-    """One-hot weights under an A that holds every class of value: C is columns of A, so that an
-    operand which a kernel cuts, splits or flushes shows whichever side it is on."""
+    """Make one-hot weights and an A that holds every class of value, so that C is columns of A.
+
+    With `_identity` this shows a kernel that truncates, splits or flushes either operand.
+    """
     (picks,) = identity_passes(Shape(shape.N, shape.K, shape.M), seed, max_=1)
     B = np.zeros((shape.K, shape.N), np.float32)
     B[picks, np.arange(shape.N)] = 1.0
@@ -194,16 +198,19 @@ def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
 def _every_class(
     rows: int, columns: int, path: FastPath, operand: str, rng: np.random.Generator
 ) -> F32:
-    """Magnitudes log-uniform from the smallest normal (2^-14 where f16 is about) to the format's
-    largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
-    it is packed) values between two neighbours."""
+    """Draw an operand with every class of value of its format.
+
+    Magnitudes are log-uniform from the smallest normal (2^-14 unless all is f32) to the format's
+    largest. Special values are spread in: zeros of both signs, ±1, the extremes, and values between
+    two f16 neighbours.
+    """
     storage = FORMATS[path.b] if operand == "b" else A_FORMATS[path.a]
     if storage.quantized:
         by_rows = operand == "a"
         return quantized.every_code(rng, rows, columns, storage.name, by_rows=by_rows)
     largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
     if path.quantized:
-        # Codes may be summed up before they are scaled, and that has to fit as well.
+        # A kernel may sum codes before it scales them, and those sums have to fit as well.
         largest = min(largest, 2.0**96)
     wide = storage.name == "f32" and not path.holds_f16
     bottom, top = -126 if wide else -14, np.log2(largest)

@@ -1,8 +1,8 @@
-"""The exact families for quantized operands: whole numbers whose scales are 1, and every code.
+"""Draw the exact families for quantized operands: integers whose scales are 1, and every code.
 
-A scale comes from the extremes of its row, column or block, so data that is to be held exactly has
-them put there: a 127 in each row of an int8 A and column of an int8 B, both ends of 15 steps in
-each block of a q4 B. Zeros are held as they are, too: their scale is 1.
+A scale comes from the extremes of its row, column or block. To be stored exactly, data gets the
+extremes that make its scale known: 127 in each row of an int8 A and each column of an int8 B, and
+both ends of 15 steps in each block of a q4 B. All-zero groups are exact too: their scale is 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Whole = NDArray[np.int64]
 def integer(
     rng: np.random.Generator, shape: Shape, path: FastPath, bound: int
 ) -> Iterator[Weights]:
-    """Whole numbers with |A||B| within bound, all scales 1, and every k live in a round."""
+    """Draw integers with |A||B| within bound and all scales 1; every k is nonzero in some pass."""
     M, K, N = shape.M, shape.K, shape.N
     a_peak, b_peak = A_FORMATS[path.a].max_exact_int, FORMATS[path.b].max_exact_int
     packed = A_FORMATS[path.a].quantized
@@ -34,7 +34,7 @@ def integer(
         a_peak = others
     elif K * a_peak * b_peak <= bound:
         others = a_peak
-    # The worst column has the extremes on each other: a_peak b_peak + (live - 1) others largest.
+    # At most, a column has the extremes on each other: a_peak b_peak + (live - 1) others largest.
     if path.b == "q4-block32":
         largest = b_peak
         live = (bound - a_peak * b_peak) // (others * largest) + 1
@@ -62,8 +62,10 @@ def integer(
 
 
 def every_code(rng: np.random.Generator, rows: int, cols: int, name: str, *, by_rows: bool) -> F32:
-    """A matrix whose rows, columns or blocks each have a scale of their own, 2^-14 to 2^6, with
-    every code there is, values between two codes, ties among them, and zeros of both signs."""
+    """Draw an operand whose rows, columns or blocks each have their own scale, 2^-14 to 2^6.
+
+    It holds every code, values between two codes, ties among them, and zeros of both signs.
+    """
     if name == "q4-block32":
         codes, zeros = _codes(rng, rows, cols)
         groups = (-(-rows // BLOCK), cols)
@@ -88,8 +90,10 @@ def every_code(rng: np.random.Generator, rows: int, cols: int, name: str, *, by_
 
 
 def _codes(rng: np.random.Generator, rows: int, cols: int) -> tuple[Whole, Whole]:
-    """4-bit codes and zero points, both [rows, cols]: in each block 0 and 15 occur, except where
-    they would stand for 0, which no code does."""
+    """Draw 4-bit codes and zero points, both [rows, cols].
+
+    Each block has the codes 0 and 15, except where they would decode to 0: no code does.
+    """
     codes: Whole = np.empty((rows, cols), np.int64)
     zeros: Whole = np.empty((rows, cols), np.int64)
     n = np.arange(cols)
@@ -111,7 +115,7 @@ def _scales(rng: np.random.Generator, groups: tuple[int, ...]) -> NDArray[np.flo
 
 
 def _signed(rng: np.random.Generator, size: tuple[int, ...], largest: int) -> Whole:
-    """±1 … ±largest, no zeros."""
+    """Draw integers ±1 … ±largest, none of them zero."""
     magnitude: Whole = rng.integers(1, largest, size, endpoint=True)
     sign: Whole = rng.choice(np.array([-1, 1]), size)
     return magnitude * sign

@@ -1,4 +1,4 @@
-"""Seeded draws in float32, a block at a time: numpy's own stream without its float64 copy."""
+"""Draw seeded float32 values a block at a time, so that numpy's float64 draws stay small."""
 
 from __future__ import annotations
 
@@ -16,34 +16,38 @@ DRAW = 1 << 18  # float64 values drawn at a time: 2 MiB beside the float32 resul
 
 @dataclass(frozen=True)
 class Weights:
-    """One B[K,N] and the A[M,K] it is multiplied by; `activations` draws them when called."""
+    """One B[K,N] and the A[M,K] that multiply it; `activations` draws these when it is called."""
 
     B: F32
     activations: Callable[[], Iterator[F32]]
 
 
 def weights(A: F32, B: F32) -> Weights:
-    """One product."""
+    """Pair B with a single A: one product."""
     return Weights(B, lambda: iter((A,)))
 
 
 def stream(seed: int, product: int) -> np.random.Generator:
-    """Product 0 is the seed's own; the others are streams of their own, not the next seeds'."""
+    """Return the random stream of one product of a case.
+
+    Product 0 draws from `default_rng(seed)`; the others have streams that no other seed's product 0
+    has.
+    """
     return np.random.default_rng(seed if product == 0 else [seed, product])
 
 
 def uniform(rng: np.random.Generator, rows: int, cols: int, low: float, high: float) -> F32:
-    """U[low, high], row by row."""
+    """Draw U[low, high], row by row, without f16 subnormals."""
     return no_subnormals(_drawn(rows, cols, lambda size: rng.uniform(low, high, size)))
 
 
 def normal(rng: np.random.Generator, rows: int, cols: int, sigma: float) -> F32:
-    """N(0, sigma), row by row."""
+    """Draw N(0, sigma), row by row, without f16 subnormals."""
     return no_subnormals(_drawn(rows, cols, lambda size: rng.normal(0.0, sigma, size)))
 
 
 def around(rng: np.random.Generator, rows: int, cols: int, size: float, octaves: float = 1) -> F32:
-    """Both signs, magnitudes within `octaves` factors of two of `size`; subnormals stay."""
+    """Draw both signs, magnitudes within `octaves` factors of two of `size`; keep subnormals."""
     low, high = np.log2(size) - octaves, np.log2(size) + octaves
 
     def draw(count: int) -> NDArray[np.float64]:
@@ -55,8 +59,7 @@ def around(rng: np.random.Generator, rows: int, cols: int, size: float, octaves:
 
 
 def no_subnormals(x: F32) -> F32:
-    """Move 0 < |x| < 2^-14 to ±2^-14, in place: flushing f16 subnormals is allowed, so it is no
-    fault."""
+    """Move 0 < |x| < 2^-14 to ±2^-14, in place, since WGSL allows flushing f16 subnormals."""
     flat = x.reshape(-1)
     for start in range(0, flat.size, DRAW):
         part = flat[start : start + DRAW]

@@ -1,7 +1,7 @@
-"""The stress families: inputs on which a wrong kernel shows what the representative ones hide.
+"""Draw the stress families, which show faults that representative inputs hide.
 
-Each function draws one case from a stream: weights with their activations. All but `subnormal` keep
-away from f16 subnormals, which an adapter may flush.
+Each function draws one case from a stream: weights with their activations. All but `subnormal`
+avoid f16 subnormals, which an adapter may flush.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ _OVER_SUM = 1.25 * F16_MAX
 Draw = Callable[[np.random.Generator, Shape, FastPath], Iterator[Weights]]
 
 
-def _normal(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
+def _normal(rng: np.random.Generator, shape: Shape, _path: FastPath) -> Iterator[Weights]:
     A = normal(rng, shape.M, shape.K, 1.0)
     yield weights(A, normal(rng, shape.K, shape.N, _SIGMA))
 
 
 def _outlier(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
-    """One column of A and one of B far larger than the rest, as trained models have them."""
+    """Make one column of A and one of B far larger than the rest, as trained models have them."""
     A = normal(rng, shape.M, shape.K, 1.0)
     B = normal(rng, shape.K, shape.N, _SIGMA)
-    # Narrower where an f16 product, sum or output could not hold the wide ones.
+    # The factors are smaller where an f16 product, sum or output would overflow.
     A[:, rng.integers(shape.K)] *= 30 if path.holds_f16 else 300
     B[:, rng.integers(shape.N)] *= 100 if path.holds_f16 else 1000
     yield weights(A, B)
 
 
-def _cancel(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
-    """A = [a, a] and B = [b; -b + noise]: sums far smaller than their terms. An odd K has a last
-    row of zeros in B."""
+def _cancel(rng: np.random.Generator, shape: Shape, _path: FastPath) -> Iterator[Weights]:
+    """Draw A = [a, a] and B = [b; -b + noise], whose sums are far smaller than their terms.
+
+    For an odd K the last column of A and the last row of B are zero.
+    """
     half = shape.K // 2
     A = np.zeros((shape.M, shape.K), np.float32)
     B = np.zeros((shape.K, shape.N), np.float32)
@@ -49,16 +51,19 @@ def _cancel(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[
     yield weights(A, no_subnormals(B))
 
 
-def _subnormal(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
-    """Weights that f16 holds only as subnormals, with activations that make them matter."""
+def _subnormal(rng: np.random.Generator, shape: Shape, _path: FastPath) -> Iterator[Weights]:
+    """Draw weights that are subnormal in f16, and activations large enough to make them matter."""
     A = around(rng, shape.M, shape.K, 1e3)
     # From 2^-22.3 to 2^-14.3: nearly all of f16's subnormals, centred at 3e-6.
     yield weights(A, around(rng, shape.K, shape.N, 3e-6, octaves=4))
 
 
 def _overflow(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
-    """First weights that f16 cannot hold, one at a time: far over and just over, of both signs.
-    Then finite operands whose partial sums it cannot hold."""
+    """Draw weights, then partial sums, that overflow f16.
+
+    Four products have one weight over f16's range: far over and just over, of both signs. The last
+    has finite operands whose partial sums overflow.
+    """
     for over in (OVER_F16, -OVER_F16, 65505.0, -65519.0):
         A = uniform(rng, shape.M, shape.K, -0.2, 0.2)
         B = uniform(rng, shape.K, shape.N, -0.2, 0.2)
@@ -67,13 +72,13 @@ def _overflow(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterato
     if shape.K == 1 and path.products == "f16":
         return  # a sum of one term is a product, and that has to fit
     A = np.full((shape.M, shape.K), 16, np.float32)
-    # For K = 256 these are the 16 x 20 whose sum is 81920, give or take a tenth: equal terms would
-    # round alike, so that the error of a right sum grew with K and not with its square root.
+    # For K = 256 these are 16 x 20, give or take a tenth, whose sum is 81920: equal terms would
+    # round alike, so the error of a correct sum would grow with K and not with its square root.
     mean = _OVER_SUM / 16 / shape.K
     yield weights(A, uniform(rng, shape.K, shape.N, 0.9 * mean, 1.1 * mean))
 
 
-def _zero(rng: np.random.Generator, shape: Shape, path: FastPath) -> Iterator[Weights]:
+def _zero(rng: np.random.Generator, shape: Shape, _path: FastPath) -> Iterator[Weights]:
     yield weights(
         uniform(rng, shape.M, shape.K, -0.2, 0.2), np.zeros((shape.K, shape.N), np.float32)
     )
