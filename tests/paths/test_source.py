@@ -49,3 +49,17 @@ def test_the_hash_is_of_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Mon
     shared.unlink()
     with pytest.raises(ConfigError, match=r"k\.wgsl:1: there is no common/x\.wgsl"):
         source_hash(path)
+
+
+def test_every_common_file_is_included_and_described() -> None:
+    folder = wgsl_file("common")
+    kernels = "".join(file.read_text("utf-8") for file in wgsl_file("").rglob("*.wgsl"))
+    readme = Path(__file__).parents[2].joinpath("wgsl/README.md").read_text("utf-8")
+    for file in folder.glob("*"):
+        assert f"//!include common/{file.name}\n" in kernels
+        assert f"`{file.name}`" in readme
+    assert f"`{REFERENCE.kernel}`" in readme
+
+
+def test_the_reference_shares_no_code() -> None:
+    assert "//!include" not in REFERENCE.kernel_file().read_text("utf-8")
