@@ -40,13 +40,16 @@ def test_the_hash_is_of_what_is_compiled(tmp_path: Path, monkeypatch: pytest.Mon
         lambda name: tmp_path / name if name == "common/x.wgsl" else right(name),
     )
     path = replace(BUILTIN[0], kernel=str(kernel))
+    source._expanded.cache_clear()
     included = source_hash(path)
     kernel.write_text("one\n")
     assert source_hash(path) == included
     kernel.write_text("//!include common/x.wgsl\n")
     shared.write_text("two\n")
+    source._expanded.cache_clear()
     assert source_hash(path) != included
     shared.unlink()
+    source._expanded.cache_clear()
     with pytest.raises(ConfigError, match=r"k\.wgsl:1: there is no common/x\.wgsl"):
         source_hash(path)
 

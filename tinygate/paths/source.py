@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from tinygate.core.errors import ConfigError
@@ -22,12 +23,19 @@ def load_source(file: Path) -> include.Source:
         ConfigError: where the file cannot be read, is over 1 MiB or is not UTF-8, or where an
             include in it cannot be followed.
     """
-    return include.expand(shown(file), _read(file), lambda name: _read(wgsl_file(name), name))
+    return _expanded(shown(file), _read(file))
 
 
 def read_source(file: Path) -> str:
     """A kernel's text as it is compiled; raises what `load_source` does."""
     return load_source(file).text
+
+
+@lru_cache(maxsize=32)
+def _expanded(label: str, text: str) -> include.Source:
+    """A kernel's text with what it includes. A dispatch asks for it every time, and tinygate's own
+    files stay as they are while it runs; the kernel's own file is always read anew."""
+    return include.expand(label, text, lambda name: _read(wgsl_file(name), name))
 
 
 def _read(file: Path, name: str = "") -> str:
