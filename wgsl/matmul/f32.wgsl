@@ -11,7 +11,7 @@
 // Source: the register- and workgroup-tiled SGEMM of CUDA textbooks (Volkov and Demmel 2008), and
 // the split-K matrix-vector product; nothing but core WGSL.
 //
-// This file includes none, so that no fault is shared with the kernels it is compared with.
+// Nothing is included here, so that no fault is shared with the kernels that are compared with it.
 //
 // Registers are named vectors and not an array, because a compiler that does not unroll keeps an
 // indexed array in memory. The stores share a loop because lavapipe expands each memory access in
