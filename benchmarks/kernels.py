@@ -20,7 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from tinygate.core import adapter
-from tinygate.core.fast_path import Entry, FastPath
+from tinygate.core.engine import DEFAULT_ENGINE
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
 from tinygate.gpu import engines
 from tinygate.gpu.dispatch import Runner
@@ -123,7 +125,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    engine = engines.load(engines.DEFAULT_ENGINE)
+    engine = engines.load(DEFAULT_ENGINE)
     info = adapter.choose(engine.adapters())
     device = engine.open(info.index, [])
     print(f"{info.name}, {info.driver}; {info.engine} {info.engine_version}")

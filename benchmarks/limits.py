@@ -27,7 +27,7 @@ from tinygate.core.shape import Shape
 from tinygate.numerics.arrays import F32
 from tinygate.numerics.compare import deviation
 from tinygate.numerics.inputs.generate import generate
-from tinygate.numerics.tolerance import F16_MIN_NORMAL, conformance_limit
+from tinygate.numerics.tolerance import F16_MIN_NORMAL, conformance_tolerance
 from tinygate.paths.builtin import REFERENCE
 
 Rounding = Callable[[F32], F32]
@@ -139,7 +139,7 @@ KERNELS = [
 
 def share(kernel: Kernel, family: str, shape: Shape, seed: int) -> tuple[float, float]:
     """The share of its limit that the kernel uses, and the same without the term in |S|."""
-    limit = conformance_limit(
+    limit = conformance_tolerance(
         kernel.path,
         shape.K,
         FAMILIES[family].norm,

@@ -24,8 +24,8 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.probe import probe
 from tinygate.numerics.arrays import F32
 from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.matmul64 import magnitude
@@ -40,8 +40,8 @@ FEATURES = ("shader-f16", "subgroups", "subgroup-matrix")
 def paths(info: adapter.AdapterInfo) -> Iterator[FastPath]:
     """f16-storage, then every matrix path as it is compiled for this adapter."""
     for path in BUILTIN:
-        if path.name == "f16-storage" or (path.matrix and not path.lacks(info)):
-            for one in path.on(info):
+        if path.name == "f16-storage" or (path.matrix_types and not path.missing_features(info)):
+            for one in path.for_adapter(info):
                 # The tiles, not the matrix-vector entry, whatever M is.
                 yield replace(one, entries=one.entries[-1:])
 
@@ -51,13 +51,13 @@ def product(harness: Harness, path: FastPath, A: F32, B: F32) -> F32:
     shape = Shape(A.shape[0], A.shape[1], B.shape[1])
     a, plain = harness.activations([A]), harness.weights([B])
     stored = harness.pack(path, shape, plain, [B])
-    assert stored.arena is not None
+    assert stored.buffer is not None
     held = FORMATS[path.b].decode(stored.words[0], *B.shape)
     assert np.array_equal(held.astype(np.float32), B), "f16 holds these values"
     c = harness.outputs(1, shape)
-    harness.run(path, shape, a, stored.arena, c, 0)
+    harness.run(path, shape, a, stored.buffer, c, 0)
     C = c.read()[0, : shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N).copy()
-    for arena in (a, stored.arena, c):
+    for arena in (a, stored.buffer, c):
         arena.destroy()
     return C
 
@@ -80,7 +80,7 @@ def main() -> int:
     engine = engines.load(options.engine, features=FEATURES)
     info = adapter.choose(engine.adapters())
     runner = Runner(engine.open(info.index, [name for name in FEATURES if name in info.features]))
-    harness, found = Harness(runner), traits.probe(runner)
+    harness, found = Harness(runner), probe(runner)
     print(f"{info.engine} {info.engine_version}, {info.name}, {info.driver}, {found.subgroup_size}")
     print(f"{'path':30} {'matrix':10} {'family':9} {'K':>6} {'of |A||B|':>10} {'of G':>8}")
     rows = []

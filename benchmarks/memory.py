@@ -40,14 +40,14 @@ def measure(shape: Shape, family: str) -> dict[str, object]:
     from tinygate.gate.case_run import run_case
     from tinygate.gate.products import Harness
     from tinygate.gpu import engines
-    from tinygate.gpu import probe as traits
     from tinygate.gpu.dispatch import Runner
+    from tinygate.gpu.probe import probe
     from tinygate.paths.registry import registered
 
     engine = engines.load("native")
     info = adapter.choose(engine.adapters())
     runner = Runner(engine.open(info.index, []))
-    harness, found = Harness(runner), traits.probe(runner)
+    harness, found = Harness(runner), probe(runner)
     path = registered()[0]
     for m in (1, 64):  # both entry points
         run_case(harness, found, Case(path, Shape(m, 64, 64), family, 1))

@@ -26,8 +26,8 @@ from pathlib import Path
 from tinygate.core.case import Case
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath, wgsl_file
-from tinygate.core.results import Status
 from tinygate.core.shape import SUITES, Shape
+from tinygate.core.status import Status
 from tinygate.paths.builtin import REFERENCE
 from tinygate.paths.include import Location
 from tinygate.paths.registry import registered
@@ -153,7 +153,8 @@ def main() -> int:
     names = options.kernel or ["matmul/f32.wgsl", "matmul/f16_storage.wgsl", "pack/f16.wgsl"]
     tally: Counter[str] = Counter()
     rows = []
-    supervisor = Supervisor("native", None, (), options.timeout)
+    supervisor = Supervisor(None, (), options.timeout)
+    supervisor.open("native")
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             found = list(mutants(name))

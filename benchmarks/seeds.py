@@ -20,13 +20,14 @@ from pathlib import Path
 
 from tinygate.core import adapter
 from tinygate.core.case import Case
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.family import DEFAULT_FAMILIES, parse_families
 from tinygate.core.shape import SUITES, Shape
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import Runner
+from tinygate.gpu.probe import probe
 from tinygate.paths.registry import registered, select
 
 SHAPES = {
@@ -47,7 +48,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--suite", choices=SHAPES, default="ragged")
     parser.add_argument("--inputs", default=",".join(DEFAULT_FAMILIES))
-    parser.add_argument("--engine", default=engines.DEFAULT_ENGINE)
+    parser.add_argument("--engine", default=DEFAULT_ENGINE)
     parser.add_argument("--adapter")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -55,11 +56,11 @@ def main() -> int:
     every = options.adapter is not None
     engine = engines.load(options.engine, every_backend=every, features=path.requires)
     info = adapter.choose(engine.adapters(), options.adapter, engine=options.engine)
-    if missing := path.lacks(info):
+    if missing := path.missing_features(info):
         parser.error(f"{path.name}: {missing}")
-    path = path.on(info)[0]
+    path = path.for_adapter(info)[0]
     runner = Runner(engine.open(info.index, path.requires))
-    harness, found = Harness(runner), traits.probe(runner)
+    harness, found = Harness(runner), probe(runner)
     print(
         f"{path.name}; {info.engine}, {info.name}, {info.driver}, {info.backend}; "
         f"seeds {options.first} to {options.first + options.seeds - 1}"
@@ -76,8 +77,8 @@ def main() -> int:
                 if result.status != "PASS":
                     print(f"{result.id} seed {seed}: {result.status} {result.reason}")
                 for check in result.checks:
-                    if check.budget is not None:
-                        worst[check.name] = max(worst.get(check.name, 0.0), check.budget)
+                    if check.used is not None:
+                        worst[check.name] = max(worst.get(check.name, 0.0), check.used)
             bad += sum(verdicts.values()) - verdicts["PASS"]
             rows.append(
                 {

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits, choose
+from tinygate.core.adapter import MeasuredNumerics, choose
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import NoAdapterError
 from tinygate.gate.products import Harness
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
+from tinygate.gpu.probe import probe
 
 # No property has a deadline, so that a busy machine is no failure.
 settings.register_profile("tinygate", deadline=None)
@@ -23,7 +25,7 @@ settings.load_profile("tinygate")
 
 def open_device() -> Device:
     """A device of the preferred adapter, with the features the faults use."""
-    engine = engines.load(engines.DEFAULT_ENGINE)
+    engine = engines.load(DEFAULT_ENGINE)
     info = choose(engine.adapters())
     return engine.open(
         info.index, [name for name in ("shader-f16", "subgroups") if name in info.features]
@@ -49,5 +51,10 @@ def harness(device: Device) -> Harness:
 
 
 @pytest.fixture(scope="session")
-def adapter_traits(harness: Harness) -> AdapterTraits:
-    return traits.probe(harness.runner)
+def measured_numerics(harness: Harness) -> MeasuredNumerics:
+    return probe(harness.runner)
+
+
+@pytest.fixture
+def run(harness: Harness, measured_numerics: MeasuredNumerics) -> Run:
+    return Run(harness, measured_numerics)

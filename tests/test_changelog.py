@@ -1,81 +1,17 @@
-"""What the project promises about itself: versions agree, everything public says what it does."""
+"""The changelog's newest version is the package's."""
 
 from __future__ import annotations
 
-import ast
-import importlib
 import re
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import tinygate
 
-PACKAGE = Path(tinygate.__file__).parent
-ROOT = PACKAGE.parent
-FILES = sorted(PACKAGE.rglob("*.py"))
-EVERY_FILE = pytest.mark.parametrize(
-    "file", FILES, ids=[str(file.relative_to(PACKAGE)) for file in FILES]
-)
-MOST_LINES = 320
-
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+ROOT = Path(tinygate.__file__).parent.parent
 
 
 def test_the_changelogs_first_version_is_the_packages() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
     released = [version for version in versions if version != "Unreleased"]
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        declared = tomllib.load(file)["project"]["version"]
-    assert released[0] == tinygate.__version__ == declared
-
-
-def public(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Iterator[tuple[str, Definition]]:
-    """Public classes, functions and methods, with the names they are reached by."""
-    for node in tree.body:
-        if isinstance(node, Definition) and not node.name.startswith("_"):
-            yield prefix + node.name, node
-            if isinstance(node, ast.ClassDef):
-                yield from public(node, f"{prefix}{node.name}.")
-
-
-def undocumented(file: Path) -> list[str]:
-    """The public names of a file that have no docstring."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    missing = [] if ast.get_docstring(tree) else ["the module"]
-    return missing + [name for name, node in public(tree) if not ast.get_docstring(node)]
-
-
-def test_the_walk_finds_what_is_public_and_says_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "x.py"
-    file.write_text("def a(): pass\nclass B:\n  'doc'\n  def c(self): pass\n  def _d(self): pass\n")
-    assert undocumented(file) == ["the module", "a", "B.c"]
-
-
-@EVERY_FILE
-def test_everything_public_has_a_docstring(file: Path) -> None:
-    assert undocumented(file) == []
-
-
-@EVERY_FILE
-def test_public_names_are_sorted_and_exist(file: Path) -> None:
-    parts = file.relative_to(ROOT).with_suffix("").parts
-    if "__all__" not in file.read_text(encoding="utf-8"):
-        return
-    module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
-    names = list(module.__all__)
-    assert names == sorted(set(names))
-    assert all(hasattr(module, name) for name in names)
-
-
-@EVERY_FILE
-def test_no_file_is_too_long_to_be_read_at_once(file: Path) -> None:
-    lines = len(file.read_text(encoding="utf-8").splitlines())
-    assert lines <= MOST_LINES, f"{lines} lines: split {file.name} by what its parts are for"
-
-
-def test_no_module_is_named_for_nothing_in_particular() -> None:
-    assert not {file.stem for file in FILES} & {"utils", "util", "helpers", "misc", "common"}
+    assert released[0] == tinygate.__version__

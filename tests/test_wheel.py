@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+
 ROOT = Path(__file__).resolve().parent.parent
 # -P keeps the current folder out of the import path; these settings would bring the checkout back.
 FOREIGN = ("PYTHONPATH", "PYTHONHOME", "PYTHONSAFEPATH")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tinygate.paths.plugins import PythonPath, refuse_over
+from tinygate import PythonPath, refuse_over
 
 F16_MAX = 65504.0
 _PROVIDER = "WebGpuExecutionProvider"

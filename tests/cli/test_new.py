@@ -12,6 +12,8 @@ from tinygate.core.errors import UsageError
 from tinygate.core.shape import SUITES
 from tinygate.paths import manifest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

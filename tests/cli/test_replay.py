@@ -16,16 +16,19 @@ import pytest
 
 from tinygate.cli import replay
 from tinygate.cli.main import run
-from tinygate.cli.replay import load
-from tinygate.core import fast_path
 from tinygate.core.case import Case
 from tinygate.core.errors import UsageError
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
 from tinygate.gate import failure
 from tinygate.gate.observations import Sample
 from tinygate.gpu.engines.base import Device
-from tinygate.numerics.tolerance import conformance_limit
+from tinygate.numerics.tolerance import conformance_tolerance
 from tinygate.paths import builtin
+from tinygate.report import saved_case
+from tinygate.report.saved_case import load
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("replay")]
 
 FAULTS = Path(__file__).parents[1] / "faults"
 SHAPE = "17x33x65"
@@ -37,9 +40,9 @@ def register(monkeypatch: pytest.MonkeyPatch, kernel: str) -> None:
         builtin.REFERENCE,
         name="wrong",
         kernel=str(FAULTS / kernel),
-        entries=(fast_path.Entry("main", 8, 8),),
+        entries=(Entry("main", 8, 8),),
     )
-    monkeypatch.setattr(fast_path, "BUILTIN", (wrong,))
+    monkeypatch.setattr(builtin, "BUILTIN", (wrong,))
 
 
 @pytest.fixture
@@ -66,9 +69,9 @@ def case_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     A = rng.random((shape.M, shape.K), np.float32)
     B = rng.random((shape.K, shape.N), np.float32)
-    limit = conformance_limit(case.path, shape.K, "G")
+    limit = conformance_tolerance(case.path, shape.K, "G")
     sample = Sample(A, B, A, B, 2 * (A @ B), A @ B, wrong=True, limit=limit)
-    return Path(failure.save(tmp_path_factory.mktemp("saved"), case.blank(), case, sample))
+    return Path(failure.save(tmp_path_factory.mktemp("saved"), case.not_run(), case, sample))
 
 
 def test_what_is_saved_is_the_case(saved: Path) -> None:
@@ -118,7 +121,7 @@ def test_replay_says_where_the_inputs_are_not_the_saved_ones(
 def test_replay_on_another_adapter_says_so(
     saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    engine, adapter = load(saved).place
+    engine, adapter = load(saved).saved_on
     assert engine.startswith("native ")
     assert adapter.count(" · ") == 2
     assert run(["replay", str(saved)]) == 1
@@ -135,21 +138,21 @@ def test_replay_on_another_adapter_says_so(
 
 def test_replay_takes_the_engine_that_was_saved_where_it_is_here(case_file: Path) -> None:
     case = load(case_file)
-    assert replay.engine(case) == []
-    assert replay.engine(replace(case, place=("native 0.1.0", "x"))) == ["native"]
-    assert replay.engine(replace(case, place=("nope 1", "x"))) == []
+    assert replay._engine(case) == []
+    assert replay._engine(replace(case, saved_on=("native 0.1.0", "x"))) == ["native"]
+    assert replay._engine(replace(case, saved_on=("nope 1", "x"))) == []
 
 
 def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_path: Path) -> None:
     saved = load(case_file)
     A, B, F = (saved.arrays[name] for name in "ABF")
     path = replace(builtin.REFERENCE, name="wrong")
-    limit = conformance_limit(path, saved.shape.K, "G")
+    limit = conformance_tolerance(path, saved.shape.K, "G")
     sample = Sample(A, B, A, B, F, F, wrong=True, limit=limit)
     for name in ("native", "dawn"):
         case = Case(path, saved.shape, "uniform", 1, adapter=replace(device.info, engine=name))
-        failure.save(tmp_path, case.blank(), case, sample)
-    found = {file.name: load(file).place[0].split()[0] for file in tmp_path.iterdir()}
+        failure.save(tmp_path, case.not_run(), case, sample)
+    found = {file.name: load(file).saved_on[0].split()[0] for file in tmp_path.iterdir()}
     assert found == {
         f"wrong_{SHAPE}_uniform_1.npz": "native",
         f"wrong_{SHAPE}_uniform_1_dawn.npz": "dawn",
@@ -159,7 +162,7 @@ def test_engines_do_not_save_into_one_file(device: Device, case_file: Path, tmp_
 def test_a_file_that_does_not_say_its_adapter_is_fine_and_one_that_lies_is_not(
     case_file: Path, tmp_path: Path
 ) -> None:
-    assert load(case_file).place == ("", "")
+    assert load(case_file).saved_on == ("", "")
     with pytest.raises(UsageError, match="has no adapter"):
         load(rewritten(case_file, tmp_path, {"about.npy": about(adapter=3)}))
 
@@ -167,7 +170,7 @@ def test_a_file_that_does_not_say_its_adapter_is_fine_and_one_that_lies_is_not(
 def test_replay_of_what_was_mended_passes(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(fast_path, "BUILTIN", (replace(builtin.REFERENCE, name="wrong"),))
+    monkeypatch.setattr(builtin, "BUILTIN", (replace(builtin.REFERENCE, name="wrong"),))
     assert run(["replay", str(saved)]) == 0
     assert "outputs not compared: it passes now" in capsys.readouterr().out
 
@@ -176,7 +179,7 @@ def test_replay_of_what_cannot_run_is_exit_3(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lacking = replace(builtin.BUILTIN[0], engines=("browser",))
-    monkeypatch.setattr(fast_path, "BUILTIN", (lacking,))
+    monkeypatch.setattr(builtin, "BUILTIN", (lacking,))
     assert run(["replay", str(saved)]) == 3
     assert "nothing to compare" in capsys.readouterr().out
 
@@ -184,7 +187,7 @@ def test_replay_of_what_cannot_run_is_exit_3(
 def test_replay_of_an_unregistered_path_is_exit_2(
     saved: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(fast_path, "BUILTIN", ())
+    monkeypatch.setattr(builtin, "BUILTIN", ())
     assert run(["replay", str(saved)]) == 2
     assert "'wrong'" in capsys.readouterr().err
 
@@ -220,12 +223,12 @@ def test_a_path_from_a_manifest_is_found_again_and_its_loss_is_exit_2(
 
 def test_a_manifest_is_only_looked_for_where_it_can_be_one(case_file: Path) -> None:
     case = load(case_file)
-    assert replay.manifests(case, []) == []
-    assert replay.manifests(case, ["f16-storage"]) == []
-    assert replay.manifests(case, ["a.toml"]) == ["a.toml"]
+    assert replay._manifests(case, []) == []
+    assert replay._manifests(case, ["f16-storage"]) == []
+    assert replay._manifests(case, ["a.toml"]) == ["a.toml"]
     for file in ("/dev/zero", "/etc/passwd", "no\0.toml", "x" * 5000 + ".toml", "/nowhere/x.toml"):
         with pytest.raises(UsageError, match="not there any more"):
-            replay.manifests(replace(case, file=file), [])
+            replay._manifests(replace(case, file=file), [])
 
 
 def test_a_folder_that_cannot_be_made_is_exit_2_before_the_run(
@@ -387,7 +390,7 @@ def test_other_compressions_are_refused(case_file: Path, tmp_path: Path) -> None
 def test_what_does_not_fit_into_memory_is_not_unpacked(
     case_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "available_memory", lambda: 1000)
+    monkeypatch.setattr(saved_case, "available_memory", lambda: 1000)
     with pytest.raises(UsageError, match="available memory"):
         load(case_file)
 
@@ -401,10 +404,10 @@ def test_a_truncated_file_is_refused(case_file: Path, tmp_path: Path, keep: int)
 
 
 def test_any_damage_is_refused_or_does_no_harm(case_file: Path, tmp_path: Path) -> None:
-    whole, chance = case_file.read_bytes(), random.Random(1)
+    integer, chance = case_file.read_bytes(), random.Random(1)
     bad = tmp_path / "bad.npz"
     for _ in range(300):
-        data = bytearray(whole)
+        data = bytearray(integer)
         for _ in range(chance.randint(1, 8)):
             # The end holds the directory, which is where damage has most ways to go wrong.
             low = chance.choice([0, len(data) - 700])

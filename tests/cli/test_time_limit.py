@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-from tinygate.cli.time_limit import OutOfPatienceError, at_most
+from tinygate.cli.time_limit import OutOfTimeError, at_most
 
 SLOW = re.compile("(.*)*(.*)*(.*)*(.*)*#")
 
 
 def test_a_slow_pattern_is_stopped_and_a_quick_one_is_not() -> None:
     before = signal.getsignal(signal.SIGALRM)
-    with pytest.raises(OutOfPatienceError), at_most(0.2):
+    with pytest.raises(OutOfTimeError), at_most(0.2):
         SLOW.search("f16-storage/64x128x128/uniform" * 4)
     with at_most(60.0):
         assert SLOW.search("#")

@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from tinygate.core.adapter import AdapterInfo, Kind, Limits, choose, notes, rank, reason
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, Kind, choose, notes, rank, reason
 from tinygate.core.errors import NoAdapterError, UnknownNameError
 
-LIMITS = Limits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
+LIMITS = AdapterLimits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
 
 
 def adapter(index: int, name: str, kind: Kind, backend: str = "Vulkan") -> AdapterInfo:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tinygate.core.errors import UnknownNameError
-from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED, FAMILIES, parse_families
-from tinygate.core.results import ACTIVATING_FAMILIES
+from tinygate.core.family import (
+    ACTIVATING_FAMILIES,
+    DEFAULT_FAMILIES,
+    DEFAULT_SEED,
+    FAMILIES,
+    parse_families,
+)
 
 
 @pytest.mark.parametrize(

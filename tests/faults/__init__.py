@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.kernel_abi import Layout
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry, Layout
 from tinygate.core.shape import Shape
 from tinygate.core.vocabulary import A_PACKERS, FEATURES, PACKERS
 from tinygate.paths.validate import validate
@@ -53,11 +53,11 @@ _DECLARED = frozenset(
     )
 )
 # Which adapters show a fault.
-_ADAPTERS: dict[str, Callable[[AdapterTraits], bool]] = {
-    "any": lambda traits: True,
-    "f16-round-to-nearest": lambda traits: traits.f16_round_to_nearest,
-    "f16-subnormals-kept": lambda traits: traits.f16_subnormals,
-    "fewer than 32 lanes": lambda traits: (traits.subgroup_size or 32) < 32,
+_ADAPTERS: dict[str, Callable[[MeasuredNumerics], bool]] = {
+    "any": lambda numerics: True,
+    "f16-round-to-nearest": lambda numerics: numerics.f16_round_to_nearest,
+    "f16-subnormals-kept": lambda numerics: numerics.f16_subnormals,
+    "fewer than 32 lanes": lambda numerics: (numerics.subgroup_size or 32) < 32,
 }
 
 
@@ -95,9 +95,9 @@ class Fault:
         groups = self.must_fail[family]
         return all(group & failing for group in groups) and failing <= frozenset().union(*groups)
 
-    def shows_on(self, traits: AdapterTraits) -> bool:
-        """Whether an adapter with these traits can show the fault."""
-        return _ADAPTERS[self.adapters](traits)
+    def shows_on(self, numerics: MeasuredNumerics) -> bool:
+        """Whether an adapter with these numerics can show the fault."""
+        return _ADAPTERS[self.adapters](numerics)
 
 
 def faults() -> tuple[Fault, ...]:

@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 from tinygate.cli.main import run
-from tinygate.core.adapter import AdapterTraits, Limits
+from tinygate.core.adapter import AdapterLimits, MeasuredNumerics
 from tinygate.core.case import Case
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.results import Status
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu.kernel import grid
 from tinygate.paths.builtin import BUILTIN, REFERENCE
+
+pytestmark = pytest.mark.slow
 
 STORAGE = BUILTIN[0]
 
@@ -49,15 +52,15 @@ def packer(tmp_path: Path, old: str, new: str) -> FastPath:
     ],
 )
 def test_a_packer_that_refuses_too_little_or_the_wrong_weight(
-    harness: Harness, adapter_traits: AdapterTraits, tmp_path: Path, old: str, new: str
+    harness: Harness, measured_numerics: MeasuredNumerics, tmp_path: Path, old: str, new: str
 ) -> None:
     path = packer(tmp_path, old, new)
-    result = run_case(harness, adapter_traits, Case(path, Shape(3, 33, 65), "overflow", 12345))
+    result = run_case(harness, measured_numerics, Case(path, Shape(3, 33, 65), "overflow", 12345))
     assert result.status is Status.FAIL, result.reason
 
 
 def test_a_second_grid_dimension_that_is_ignored(
-    harness: Harness, adapter_traits: AdapterTraits, tmp_path: Path
+    harness: Harness, measured_numerics: MeasuredNumerics, tmp_path: Path
 ) -> None:
     """Right until a product has more workgroups than fit into x, far from any gate's shape."""
     old = "wid.x + wid.y * groups.x"
@@ -66,12 +69,12 @@ def test_a_second_grid_dimension_that_is_ignored(
         replace(STORAGE, kernel=edited(tmp_path, STORAGE.kernel_file(), old, "wid.x")),
     ]
     for path in paths:
-        result = run_case(harness, adapter_traits, Case(path, Shape(65, 130, 300), "uniform", 1))
+        result = run_case(harness, measured_numerics, Case(path, Shape(65, 130, 300), "uniform", 1))
         assert result.status is Status.FAIL, path
 
 
 def test_a_square_grid_covers_and_stays_near_square() -> None:
-    limits = Limits(1 << 31, 1 << 27, 65_535, 1024, 32768, 32)
+    limits = AdapterLimits(1 << 31, 1 << 27, 65_535, 1024, 32768, 32)
     for groups in (*range(1, 70), 1000, 65_535, 70_000, 5_000_000):
         x, y, z = grid(groups, limits, square=True)
         assert z == 1
@@ -84,7 +87,7 @@ def test_a_square_grid_covers_and_stays_near_square() -> None:
     "line", ["c[i] = max(sum, c[i]);", "if (c[i] > 0.0) { sum += c[i]; } c[i] = sum;"]
 )
 def test_old_output_of_ordinary_size_is_not_used(
-    harness: Harness, adapter_traits: AdapterTraits, tmp_path: Path, line: str
+    harness: Harness, measured_numerics: MeasuredNumerics, tmp_path: Path, line: str
 ) -> None:
     file = tmp_path / "old.wgsl"
     file.write_text(
@@ -107,16 +110,16 @@ fn main(@builtin(workgroup_id) w: vec3u, @builtin(num_workgroups) groups: vec3u)
 """
     )
     path = replace(REFERENCE, name="old", kernel=str(file), entries=(Entry("main", 1, 1),))
-    result = run_case(harness, adapter_traits, Case(path, Shape(17, 33, 65), "uniform", 12345))
+    result = run_case(harness, measured_numerics, Case(path, Shape(17, 33, 65), "uniform", 12345))
     assert result.status is Status.FAIL
 
 
 @pytest.mark.parametrize("shape", ["16x30000x16", "9x4096x33"])
 def test_overflow_does_not_reject_a_right_kernel_at_a_large_k(
-    harness: Harness, adapter_traits: AdapterTraits, shape: str
+    harness: Harness, measured_numerics: MeasuredNumerics, shape: str
 ) -> None:
     case = Case(STORAGE, Shape.parse(shape), "overflow", 12345)
-    result = run_case(harness, adapter_traits, case)
+    result = run_case(harness, measured_numerics, case)
     assert result.status is Status.PASS, result.reason
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import faults
 import numpy as np
 import pytest
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits, Limits
+from tinygate.core.adapter import AdapterLimits
 from tinygate.core.case import Case
 from tinygate.core.errors import (
     CannotVerifyError,
@@ -28,8 +29,8 @@ from tinygate.core.errors import (
 )
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult, Status
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.core.vocabulary import FEATURES
 from tinygate.gate import case_run
 from tinygate.gate import products as harness_module
@@ -44,39 +45,17 @@ from tinygate.paths.registry import registered, select
 from tinygate.paths.validate import validate
 from tinygate.verification import run as verify
 from tinygate.verification.plan import Plan
+from tinygate.verification.verify import verify_plan
 from tinygate.worker.protocol import Opened
 from tinygate.worker.supervisor import Supervisor
+
+pytestmark = pytest.mark.slow
 
 STORAGE = BUILTIN[0]
 BY_NAME = {path.name: path for path in BUILTIN}
 RIGHT = faults.right("right_f32").path
 SMALL = Shape(17, 33, 65)
 NO_DRIVERS = ("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES")
-
-
-class Run:
-    """Runs a case on the session's device, or on another harness."""
-
-    def __init__(self, harness: Harness, traits: AdapterTraits) -> None:
-        self.harness = harness
-        self.traits = traits
-
-    def __call__(
-        self,
-        path: FastPath,
-        shape: str | Shape,
-        family: str = "uniform",
-        seed: int = DEFAULT_SEED,
-        harness: Harness | None = None,
-    ) -> CaseResult:
-        where = Shape.parse(shape) if isinstance(shape, str) else shape
-        case = Case(path, where, family, seed)
-        return case_run.run_case(harness or self.harness, self.traits, case)
-
-
-@pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
-    return Run(harness, adapter_traits)
 
 
 def own_path(folder: Path, source: str, **fields: Any) -> FastPath:
@@ -118,7 +97,7 @@ def changed(old: str, new: str) -> str:
 )
 def test_wrong_kernel(run: Run, case: str, fault: str, says: list[str]) -> None:
     wrong = faults.fault(fault)
-    if not wrong.shows_on(run.traits):
+    if not wrong.shows_on(run.numerics):
         pytest.skip(f"shows only on adapters with {wrong.adapters}")
     result = run(wrong.path, wrong.shapes[0])
     assert result.status is Status.FAIL, case
@@ -127,7 +106,7 @@ def test_wrong_kernel(run: Run, case: str, fault: str, says: list[str]) -> None:
 
 
 def test_lanes_32_records_the_subgroup_size(run: Run) -> None:
-    assert (run.traits.subgroup_size is None) == (
+    assert (run.numerics.subgroup_size is None) == (
         "subgroups" not in run.harness.device.info.features
     )
 
@@ -135,13 +114,13 @@ def test_lanes_32_records_the_subgroup_size(run: Run) -> None:
 def test_lanes_32_in_a_report(device: Device) -> None:
     """The path is right for these lanes, the fault is not, and both verdicts say for which."""
     wrong, right = faults.fault("lanes_32").path, BY_NAME["subgroups"]
-    report = verify.run(Plan((wrong, right), (SMALL,)))
+    report = verify_plan(Plan((wrong, right), (SMALL,)))
     if "subgroups" not in device.info.features:
         assert {path.status for path in report.paths} == {Status.SKIP}
         return
     (platform,) = report.platforms
-    assert platform.traits is not None
-    lanes = platform.traits.subgroup_size
+    assert platform.numerics is not None
+    lanes = platform.numerics.subgroup_size
     assert lanes is not None
     expected = Status.FAIL if lanes < 32 else Status.PASS
     assert [path.status for path in report.paths] == [expected, Status.PASS]
@@ -159,7 +138,7 @@ class Misreported:
 
 
 def test_lanes_that_are_not_as_reported_are_refused(run: Run) -> None:
-    lanes = run.traits.subgroup_size
+    lanes = run.numerics.subgroup_size
     if lanes is None:
         pytest.skip("the adapter has no subgroups")
     runner = Runner(Misreported(run.harness.device, 2 * lanes, 4 * lanes))
@@ -247,14 +226,14 @@ def test_weight_7e4_in_a_gate(run: Run) -> None:
 def test_f32_mislabelled(run: Run, K: int) -> None:
     result = run(faults.fault("f32_mislabelled").path, Shape(4, K, 16))
     assert result.status is Status.FAIL
-    (budget,) = [check.budget for check in result.checks if check.name == "conformance"]
+    (budget,) = [check.used for check in result.checks if check.name == "conformance"]
     assert budget is not None
     assert budget > 4
 
 
 def test_subnormal(run: Run) -> None:
     result = run(STORAGE, "16x256x64", "subnormal")
-    if run.traits.f16_subnormals:
+    if run.numerics.f16_subnormals:
         assert result.status is Status.PASS, result.reason
     else:
         assert "subnormals flushed" in result.reason
@@ -308,7 +287,7 @@ class Limited:
 
     def __init__(self, device: Device, binding: int) -> None:
         self._device = device
-        limits: Limits = replace(device.info.limits, max_storage_buffer_binding_size=binding)
+        limits: AdapterLimits = replace(device.info.limits, max_storage_buffer_binding_size=binding)
         self.info = replace(device.info, limits=limits)
 
     def __getattr__(self, name: str) -> Any:
@@ -361,8 +340,8 @@ def test_a_packer_that_strays_in_a_panel_is_caught(run: Run) -> None:
 def test_tiny(run: Run, shape: str, seed: int) -> None:
     here = run.harness.device.info
     for path in registered():
-        # Precise enough for a model at K = 257 is neither what sums in f16 nor what is quantised.
-        if path.lacks(here) or path.accumulate == "f16" or path.quantised:
+        # Precise enough for a model at K = 257 is neither what sums in f16 nor what is quantized.
+        if path.missing_features(here) or path.accumulate == "f16" or path.quantized:
             continue
         for family in DEFAULT_FAMILIES:
             result = run(path, shape, family, seed)
@@ -371,7 +350,7 @@ def test_tiny(run: Run, shape: str, seed: int) -> None:
 
 @pytest.mark.parametrize("shape", ["64x128x128", "1x4096x64", "9x4096x64"])
 def test_f16_accumulate_does_what_it_declares_and_is_rejected(run: Run, shape: str) -> None:
-    if missing := BY_NAME["f16-accumulate"].lacks(run.harness.device.info):
+    if missing := BY_NAME["f16-accumulate"].missing_features(run.harness.device.info):
         pytest.skip(missing)
     for family in ("uniform", "positive"):
         result = run(BY_NAME["f16-accumulate"], shape, family)
@@ -384,7 +363,7 @@ def test_f16_accumulate_does_what_it_declares_and_is_rejected(run: Run, shape: s
 
 @pytest.mark.parametrize("M", [1, 9])
 def test_f16_accumulate_stagnates_beyond_k_4096(run: Run, M: int) -> None:
-    if missing := BY_NAME["f16-accumulate"].lacks(run.harness.device.info):
+    if missing := BY_NAME["f16-accumulate"].missing_features(run.harness.device.info):
         pytest.skip(missing)
     result = run(BY_NAME["f16-accumulate"], Shape(M, 8192, 64), "positive")
     assert result.status is Status.FAIL
@@ -401,9 +380,9 @@ def test_200_seeds(run: Run) -> None:
 def test_no_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NO_DRIVERS:
         monkeypatch.setenv(name, os.devnull)
-    worker = Supervisor("native", None, (), 60)
+    worker = Supervisor(None, (), 60)
     with pytest.raises(NoAdapterError) as raised:
-        worker.open()
+        worker.open("native")
     assert raised.value.exit_code == 3
     assert raised.value.hint
     assert "\n" not in raised.value.message
@@ -415,15 +394,16 @@ def test_no_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
 class WithoutFeatures(Supervisor):
     """A worker whose adapter has no optional feature."""
 
-    def open(self) -> Opened:
-        opened = super().open()
+    def open(self, engine: str) -> Opened:
+        opened = super().open(engine)
         return replace(opened, adapter=replace(opened.adapter, features=()))
 
 
 def test_no_f16(device: Device) -> None:
     needing = BY_NAME["shader-f16"]
     plan = Plan((needing, STORAGE), (SMALL,))
-    report = verify.run(plan, worker=WithoutFeatures("native", None, (), 60))
+    with WithoutFeatures(None, (), 60) as worker:
+        report = verify.run(plan, worker)
     skipped, ran = report.paths
     assert (skipped.status, ran.status) == (Status.SKIP, Status.PASS)
     assert skipped.reason == "adapter lacks shader-f16"
@@ -445,7 +425,7 @@ def test_shader_error(run: Run, tmp_path: Path) -> None:
 
 def test_shader_error_leaves_the_other_paths(device: Device, tmp_path: Path) -> None:
     broken = own_path(tmp_path, "not WGSL")
-    report = verify.run(Plan((broken, STORAGE), (SMALL,)))
+    report = verify_plan(Plan((broken, STORAGE), (SMALL,)))
     first, second = report.paths
     assert (first.status, second.status) == (Status.ERROR, Status.PASS)
     assert not first.active
@@ -492,9 +472,9 @@ LONG_SHAPE = Shape(1024, 1, 1024)
 
 def test_long_kernel(device: Device, tmp_path: Path) -> None:
     endless = own_path(tmp_path, changed("  c[m * dims.N + n] = sum;\n", LONG))
-    worker = Supervisor("native", None, (), 5)
+    worker = Supervisor(None, (), 5)
     try:
-        worker.open()
+        worker.open("native")
         result = worker.run(Case(endless, LONG_SHAPE, "uniform", DEFAULT_SEED))
         assert result.status is Status.ERROR
         assert result.reason.startswith("timeout: ")
@@ -507,10 +487,10 @@ def test_long_kernel(device: Device, tmp_path: Path) -> None:
 
 def test_empty(device: Device) -> None:
     with pytest.raises(CannotVerifyError, match="nothing was verified") as nothing:
-        verify.run(Plan((STORAGE,), (SMALL,), keep="matches nothing"))
+        verify_plan(Plan((STORAGE,), (SMALL,), filter="matches nothing"))
     assert nothing.value.exit_code == 3
     picky = replace(STORAGE, name="picky", multiple_of=(1, 1, 2))
-    report = verify.run(Plan((picky,), (SMALL,)))
+    report = verify_plan(Plan((picky,), (SMALL,)))
     assert [case.status for case in report.cases] == [Status.SKIP] * len(DEFAULT_FAMILIES)
     assert all("N=65 is not a multiple of 2" in case.reason for case in report.cases)
     assert report.exit_code == 3

@@ -10,14 +10,17 @@ import faults
 import pytest
 from faults import CHECKS, Fault, HeaderError, Right
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import SUITES, Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
+
+pytestmark = pytest.mark.slow
 
 FAULTS = faults.faults()
 RIGHTS = faults.rights()
@@ -27,13 +30,13 @@ TWINS = {
     "int8-packed": "right_int8",
     "q4-block32": "right_q4",
 }
-# What a right quantised path passes: the activation check is not meant for it.
+# What a right quantized path passes: the activation check is not meant for it.
 CONFORMING = ("integer", "identity", "outlier", "cancel", "overflow", "zero")
 
 
 def usual(path: FastPath) -> tuple[str, ...]:
     """The families that a right path of this kind passes."""
-    return CONFORMING if path.quantised else DEFAULT_FAMILIES
+    return CONFORMING if path.quantized else DEFAULT_FAMILIES
 
 
 FAILING = [
@@ -65,25 +68,25 @@ RIGHT = [
 class Gate:
     """Runs each case once, however many tests look at it."""
 
-    def __init__(self, harness: Harness, traits: AdapterTraits) -> None:
-        self.traits = traits
+    def __init__(self, harness: Harness, numerics: MeasuredNumerics) -> None:
+        self.numerics = numerics
         self._harness = harness
         self.run = cache(self._run)
 
     def _run(self, path: FastPath, shape: Shape, family: str) -> CaseResult:
-        if missing := path.lacks(self._harness.device.info):
+        if missing := path.missing_features(self._harness.device.info):
             pytest.skip(missing)
-        return run_case(self._harness, self.traits, Case(path, shape, family, DEFAULT_SEED))
+        return run_case(self._harness, self.numerics, Case(path, shape, family, DEFAULT_SEED))
 
 
 @pytest.fixture(scope="module")
-def gate(harness: Harness, adapter_traits: AdapterTraits) -> Gate:
-    return Gate(harness, adapter_traits)
+def gate(harness: Harness, measured_numerics: MeasuredNumerics) -> Gate:
+    return Gate(harness, measured_numerics)
 
 
 @pytest.mark.parametrize(("fault", "shape", "family"), FAILING)
 def test_a_fault_fails_for_its_reason(gate: Gate, fault: Fault, shape: Shape, family: str) -> None:
-    if not fault.shows_on(gate.traits):
+    if not fault.shows_on(gate.numerics):
         pytest.skip(f"shows only on adapters with {fault.adapters}")
     result = gate.run(fault.path, shape, family)
     failing = {check.name for check in result.checks if check.status is Status.FAIL}
@@ -93,8 +96,8 @@ def test_a_fault_fails_for_its_reason(gate: Gate, fault: Fault, shape: Shape, fa
         assert text in result.reason
     for check in result.checks:
         if check.name == "conformance" and check.status is Status.FAIL:
-            assert check.budget is not None
-            assert check.budget >= fault.over
+            assert check.used is not None
+            assert check.used >= fault.over
 
 
 @pytest.mark.parametrize(("fault", "shape", "family"), FAILING)

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tinygate.core import memory as core_memory
 from tinygate.core.errors import LimitError
+from tinygate.core.memory import available_memory
 from tinygate.core.shape import Shape
 from tinygate.gate import memory
 
@@ -38,7 +40,7 @@ def system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A /proc and a /sys/fs/cgroup that a test fills."""
     (tmp_path / "proc").mkdir()
     (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
-    monkeypatch.setattr(memory, "Path", lambda name: tmp_path / name.lstrip("/"))
+    monkeypatch.setattr(core_memory, "Path", lambda name: tmp_path / name.lstrip("/"))
     return tmp_path
 
 
@@ -51,18 +53,18 @@ MEMINFO = "MemTotal:       8000 kB\nMemFree:         100 kB\nMemAvailable:    20
 
 
 def test_a_system_that_does_not_tell(system: Path) -> None:
-    assert memory.available_memory() is None
+    assert available_memory() is None
 
 
 @pytest.mark.parametrize("text", ["", "MemAvailable:\n", "MemAvailable: lots kB\n", "MemFree: 1\n"])
 def test_a_meminfo_without_an_answer(system: Path, text: str) -> None:
     (system / "proc/meminfo").write_text(text)
-    assert memory.available_memory() is None
+    assert available_memory() is None
 
 
 def test_memory_that_can_be_had_is_not_memory_that_lies_idle(system: Path) -> None:
     (system / "proc/meminfo").write_text(MEMINFO)
-    assert memory.available_memory() == 2000 * 1024
+    assert available_memory() == 2000 * 1024
 
 
 @pytest.mark.parametrize(
@@ -79,12 +81,12 @@ def test_memory_that_can_be_had_is_not_memory_that_lies_idle(system: Path) -> No
 def test_the_container_counts_too(system: Path, most: str, used: str, available: int) -> None:
     (system / "proc/meminfo").write_text(MEMINFO)
     cgroup(system, most, used)
-    assert memory.available_memory() == available
+    assert available_memory() == available
 
 
 def test_a_container_alone_is_enough(system: Path) -> None:
     cgroup(system, "1000", "400")
-    assert memory.available_memory() == 600
+    assert available_memory() == 600
 
 
 @pytest.mark.parametrize(
@@ -99,4 +101,4 @@ def test_a_container_alone_is_enough(system: Path) -> None:
 def test_files_that_are_only_cached_take_no_room(system: Path, stat: str, cached: int) -> None:
     cgroup(system, "1000", "400")
     (system / "sys/fs/cgroup/memory.stat").write_text(stat)
-    assert memory.available_memory() == 600 + cached
+    assert available_memory() == 600 + cached

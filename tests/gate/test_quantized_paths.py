@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_cases import Limited, Run
+from runs import Run
+from test_cases import Limited
 
-from tinygate.core.adapter import AdapterTraits
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import Status
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gate.products import Harness
 from tinygate.gpu.dispatch import Runner
 from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.paths.builtin import BUILTIN
 from tinygate.paths.registry import registered, select
+
+pytestmark = pytest.mark.slow
 
 PATHS = {path.name: path for path in BUILTIN}
 INT8, Q4 = PATHS["int8-dot4"], PATHS["q4-block32"]
@@ -30,11 +32,6 @@ SHAPES = [
     *("2x129x31", "63x7x129", "7x1000x5", "10x1001x6"),
 ]
 CONFORMING = [name for name, family in FAMILIES.items() if not family.activation]
-
-
-@pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
-    return Run(harness, adapter_traits)
 
 
 def test_they_are_opt_in() -> None:
@@ -100,7 +97,7 @@ def test_columns_are_packed_whole_where_b_is_more_than_may_be_bound(
     assert result.status is Status.PASS, result.reason
 
 
-def own(_: slice) -> NDArray[np.float16]:
+def device_f16(_: slice) -> NDArray[np.float16]:
     raise AssertionError("the adapter's f16 says nothing about these")
 
 
@@ -118,7 +115,7 @@ def test_the_device_packs_as_the_host_reads(harness: Harness, path: FastPath, op
         storage = A_FORMATS[INT8.a]
     assert not stored.past
     for words in stored.words:
-        assert not any(mask.any() for _, mask in storage.wrong(words, x, own))
+        assert not any(mask.any() for _, mask in storage.wrong(words, x, device_f16))
         assert not storage.padding(words, 70, 33).any()
 
 

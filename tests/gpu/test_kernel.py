@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tinygate.core.adapter import AdapterInfo, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits
 from tinygate.core.errors import CannotVerifyError, ConfigError, LimitError
-from tinygate.core.fast_path import Entry, FastPath
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
 from tinygate.gpu.kernel import (
     check_fits,
@@ -24,7 +25,7 @@ from tinygate.gpu.kernel import (
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.source import read_source, source_hash
 
-LIMITS = Limits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
+LIMITS = AdapterLimits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
 SQUARE = 65535 * 65535
 PATH = BUILTIN[0]
 
@@ -183,7 +184,7 @@ def test_a_matrix_kernel_is_compiled_for_a_configuration_and_keeps_its_lines() -
     ):
         assert lines.count(line) == 1
     assert len(lines) == len(read_source(COOP.kernel_file()).splitlines())
-    halves = replace(COOP, matrix=("f16", "f16"), matrix_sizes=(8, 8, 8))
+    halves = replace(COOP, matrix_types=("f16", "f16"), matrix_sizes=(8, 8, 8))
     assert "alias Total = f16;" in matmul_kernel(halves, Shape(64, 64, 64), 32).code
 
 

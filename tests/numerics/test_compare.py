@@ -17,7 +17,7 @@ from tinygate.core.metrics import Metrics
 from tinygate.numerics import compare, matmul64
 from tinygate.numerics.compare import Region
 from tinygate.numerics.formats import FORMATS
-from tinygate.numerics.tolerance import Limit, Norm
+from tinygate.numerics.tolerance import Norm, Tolerance
 
 F32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -351,7 +351,7 @@ def test_deviation(case: tuple[F32, F32, F32], norm: Norm, value: float) -> None
     a, b, c = (x.astype(np.float64) for x in (A, B, C))
     D = np.abs(a) @ np.abs(b) if norm == "abs" else np.sqrt((a * a) @ (b * b))
     share = np.where(np.isfinite(c), np.abs(c - a @ b), 0) / (value * D + tiny)
-    found = compare.deviation(C, A, B, Limit(value, norm, tiny, ""))
+    found = compare.deviation(C, A, B, Tolerance(value, norm, tiny, ""))
     assert found.worst == pytest.approx(share.max(), rel=1e-6, abs=1e-6)
     unclear = np.abs(share - 1) < 1e-6
     if not unclear.any():
@@ -364,7 +364,7 @@ def test_deviation(case: tuple[F32, F32, F32], norm: Norm, value: float) -> None
 
 def test_a_deviation_just_at_the_limit_is_not_over_it() -> None:
     A = B = np.ones((1, 1), np.float32)
-    limit = Limit(0.25, "abs", 0.25, "")
+    limit = Tolerance(0.25, "abs", 0.25, "")
     found = compare.deviation(np.full((1, 1), 1.5, np.float32), A, B, limit)
     assert (found.worst, found.over.count) == (1.0, 0)
     found = compare.deviation(np.full((1, 1), 1.5000001, np.float32), A, B, limit)
@@ -375,7 +375,7 @@ def test_a_deviation_just_at_the_limit_is_not_over_it() -> None:
 def test_the_worse_of_two_deviations_keeps_every_place() -> None:
     A = np.ones((2, 1), np.float32)
     B = np.ones((1, 2), np.float32)
-    limit = Limit(0.01, "abs", 0.0, "")
+    limit = Tolerance(0.01, "abs", 0.0, "")
 
     def off(at: tuple[int, int], by: float) -> compare.Deviation:
         C = np.ones((2, 2), np.float32)

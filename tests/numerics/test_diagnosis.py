@@ -9,17 +9,21 @@ from typing import Protocol
 import numpy as np
 import pytest
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
-from tinygate.core.fast_path import Entry, FastPath
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import SUITES, Shape
+from tinygate.core.status import Status
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.numerics import diagnosis
-from tinygate.numerics.tolerance import conformance_limit
+from tinygate.numerics.tolerance import conformance_tolerance
 from tinygate.paths.builtin import BUILTIN, REFERENCE
+
+pytestmark = pytest.mark.slow
 
 STORAGE = BUILTIN[0]
 SMALL = Shape(8, 256, 24)
@@ -72,9 +76,9 @@ class Run(Protocol):
 
 
 @pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
+def run(harness: Harness, measured_numerics: MeasuredNumerics) -> Run:
     def run(path: FastPath, family: str, shape: Shape = SMALL) -> CaseResult:
-        return run_case(harness, adapter_traits, Case(path, shape, family, 12345))
+        return run_case(harness, measured_numerics, Case(path, shape, family, 12345))
 
     return run
 
@@ -212,8 +216,8 @@ def test_stagnation_is_not_named_where_errors_go_both_ways() -> None:
 def test_no_cause_is_named_without_one() -> None:
     A = np.ones((2, 8), np.float32)
     B = np.ones((8, 2), np.float32)
-    limit = conformance_limit(REFERENCE, 8, "abs")
-    assert diagnosis.cause("uniform", np.full((2, 2), 9.0, np.float32), A, B, limit) == ""
+    limit = conformance_tolerance(REFERENCE, 8, "abs")
+    assert diagnosis.cause("uniform", np.full((2, 2), 9.0, np.float32), A, B, limit) is None
 
 
 @pytest.mark.parametrize("K", [40, 200, 20000])

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_cases import Run
+from runs import Run
 
-from tinygate.core.adapter import AdapterTraits
 from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import ErrorParts
-from tinygate.gate.products import Harness
 from tinygate.numerics.error_parts import energies, parts
 from tinygate.paths.builtin import BUILTIN
 
-PATHS = [path for path in BUILTIN if path.quantised]
+pytestmark = pytest.mark.slow
 
-
-@pytest.fixture
-def run(harness: Harness, adapter_traits: AdapterTraits) -> Run:
-    return Run(harness, adapter_traits)
+PATHS = [path for path in BUILTIN if path.quantized]
 
 
 def test_each_error_is_of_its_own_stage() -> None:
@@ -71,5 +66,5 @@ def test_no_parts_where_there_is_no_error_to_measure(run: Run, family: str) -> N
         assert run(path, "17x33x65", family).parts is None
 
 
-def test_no_parts_of_a_path_that_is_not_quantised(run: Run) -> None:
+def test_no_parts_of_a_path_that_is_not_quantized(run: Run) -> None:
     assert run(BUILTIN[0], "17x33x65", "uniform").parts is None

@@ -73,7 +73,7 @@ def test_what_a_format_declares_is_so(name: str, largest: float, whole: int) -> 
     dtype = np.float32 if name == "f32" else np.float16
     assert storage.name == name
     assert storage.max_finite == np.finfo(dtype).max == largest
-    assert storage.whole == whole
+    assert storage.max_exact_int == whole
     assert np.array([whole], dtype)[0] == whole
     assert np.array([whole - 1], dtype)[0] == whole - 1
     assert int(np.array([whole + 1], dtype)[0]) != whole + 1

@@ -1,4 +1,4 @@
-"""Quantised storage against a slow reading of wgsl/README.md, element by element."""
+"""Quantized storage against a slow reading of wgsl/README.md, element by element."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_groups_cover_every_unit() -> None:
 def test_what_they_are_named_and_hold() -> None:
     assert [s.name for s in (B_INT8, A_INT8, Q4)] == ["int8-packed", "int8-packed", "q4-block32"]
     for storage, whole in ((B_INT8, 127), (A_INT8, 127), (Q4, 15)):
-        assert (storage.packed, storage.quantised, storage.whole) == (True, True, whole)
+        assert (storage.packed, storage.quantized, storage.max_exact_int) == (True, True, whole)
         x = np.array([[whole, 1.0], [0.0, whole]], np.float32)
         words = packed({id(B_INT8): "b", id(A_INT8): "a"}.get(id(storage), "q4"), x)
         assert np.array_equal(storage.decode(words, 2, 2), x)

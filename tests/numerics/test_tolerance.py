@@ -18,9 +18,9 @@ from tinygate.numerics.tolerance import (
     U16,
     U32,
     Norm,
-    conformance_limit,
-    exact_limit,
-    reference_limit,
+    conformance_tolerance,
+    exact_tolerance,
+    reference_tolerance,
 )
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 
@@ -57,7 +57,7 @@ def test_unit_roundoffs() -> None:
     ],
 )
 def test_f32_accumulation(K: int, path: FastPath, norm: Norm, factor: int, extra: float) -> None:
-    limit = conformance_limit(path, K, norm)
+    limit = conformance_tolerance(path, K, norm)
     assert limit.norm == norm
     assert limit.value == pytest.approx(factor * K**0.5 / 2**24 + extra, rel=1e-14)
 
@@ -70,10 +70,10 @@ def test_f32_accumulation(K: int, path: FastPath, norm: Norm, factor: int, extra
 def test_f16_accumulation_is_held_against_the_magnitudes_on_every_family(
     K: int, value: float, norm: Norm
 ) -> None:
-    limit = conformance_limit(SUMMED, K, norm)
+    limit = conformance_tolerance(SUMMED, K, norm)
     assert limit.norm == "abs"
     assert limit.value == pytest.approx(value, rel=1e-14)
-    assert conformance_limit(ALL_HALF, K, norm).value == pytest.approx(value, rel=1e-14)
+    assert conformance_tolerance(ALL_HALF, K, norm).value == pytest.approx(value, rel=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_f16_accumulation_is_held_against_the_magnitudes_on_every_family(
 def test_what_is_rounded_as_a_whole_errs_by_a_share_of_the_sum(
     path: FastPath, nearest: float, cuts: float
 ) -> None:
-    assert conformance_limit(path, 128, "G").relative == nearest
-    assert conformance_limit(path, 128, "G", f16_round_to_nearest=False).relative == cuts
+    assert conformance_tolerance(path, 128, "G").relative == nearest
+    assert conformance_tolerance(path, 128, "G", f16_round_to_nearest=False).relative == cuts
 
 
 @given(K=st.integers(1, 10**6))
 def test_f16_accumulation_takes_the_smaller_of_both_bounds(K: int) -> None:
-    value = conformance_limit(SUMMED, K, "abs").value
+    value = conformance_tolerance(SUMMED, K, "abs").value
     assert value <= (K + 2) * 2.0**-11
     assert value <= 4 * math.sqrt(K) * 2.0**-11
     assert value in ((K + 2) * 2.0**-11, 4 * math.sqrt(K) * 2.0**-11)
@@ -116,7 +116,7 @@ def test_f16_accumulation_takes_the_smaller_of_both_bounds(K: int) -> None:
 )
 @pytest.mark.parametrize("K", SIZES)
 def test_tiny(path: FastPath, unit: float, K: int) -> None:
-    assert conformance_limit(path, K, "G").tiny == K * unit
+    assert conformance_tolerance(path, K, "G").tiny == K * unit
 
 
 @pytest.mark.parametrize(
@@ -129,15 +129,15 @@ def test_tiny(path: FastPath, unit: float, K: int) -> None:
     ],
 )
 def test_the_numbers_at_the_sizes_that_matter(K: int, G: float, magnitude: float) -> None:
-    assert conformance_limit(STORED, K, "G").value == pytest.approx(G, rel=1e-6)
-    assert conformance_limit(STORED, K, "abs").value == pytest.approx(magnitude, rel=1e-6)
-    assert reference_limit(K, round_to_nearest=True).value == pytest.approx(magnitude, rel=1e-6)
+    assert conformance_tolerance(STORED, K, "G").value == pytest.approx(G, rel=1e-6)
+    assert conformance_tolerance(STORED, K, "abs").value == pytest.approx(magnitude, rel=1e-6)
+    assert reference_tolerance(K, round_to_nearest=True).value == pytest.approx(magnitude, rel=1e-6)
 
 
 @pytest.mark.parametrize("K", SIZES)
 def test_the_reference_gets_twice_as_much_where_sums_do_not_round_to_nearest(K: int) -> None:
-    near = reference_limit(K, round_to_nearest=True)
-    far = reference_limit(K, round_to_nearest=False)
+    near = reference_tolerance(K, round_to_nearest=True)
+    far = reference_tolerance(K, round_to_nearest=False)
     assert near.norm == far.norm == "abs"
     assert near.value == pytest.approx(4 * math.sqrt(K) * 2.0**-24, rel=1e-14)
     assert far.value == 2 * near.value
@@ -149,7 +149,7 @@ def test_the_reference_gets_twice_as_much_where_sums_do_not_round_to_nearest(K: 
 @pytest.mark.parametrize("path", [REFERENCE, STORED, ROUNDED, OUTPUT, SUMMED, ALL_HALF])
 @pytest.mark.parametrize("norm", ["G", "abs"])
 def test_every_limit_gives_its_reason(path: FastPath, norm: Norm) -> None:
-    why = conformance_limit(path, 128, norm).why
+    why = conformance_tolerance(path, 128, norm).why
     assert ("f16 accumulation" in why) == (path.accumulate == "f16")
     assert ("f16 output" in why) == (path.output == "f16")
     if path.accumulate == "f32":
@@ -163,37 +163,40 @@ def test_every_limit_gives_its_reason(path: FastPath, norm: Norm) -> None:
 def test_a_matrix_unit_takes_its_factor_of_the_sum_and_what_rounding_takes(norm: Norm) -> None:
     path = replace(STORED, products="matrix")
     assert 1 <= MATRIX_FACTOR <= 4
-    own = conformance_limit(path, 1024, norm).value - conformance_limit(ROUNDED, 1024, norm).value
-    e32 = conformance_limit(STORED, 1024, norm).value
+    own = (
+        conformance_tolerance(path, 1024, norm).value
+        - conformance_tolerance(ROUNDED, 1024, norm).value
+    )
+    e32 = conformance_tolerance(STORED, 1024, norm).value
     assert own == pytest.approx((MATRIX_FACTOR - 1) * e32, abs=1e-18)
-    assert "matrix unit" in conformance_limit(path, 1024, norm).why
+    assert "matrix unit" in conformance_tolerance(path, 1024, norm).why
 
 
 @pytest.mark.parametrize(("path", "often"), [(ROUNDED, 64), (OUTPUT, 1), (SUMMED, 64)])
 def test_where_f16_subnormals_are_flushed_what_is_one_may_become_zero(
     path: FastPath, often: int
 ) -> None:
-    tiny = conformance_limit(path, 64, "G", f16_subnormals=False).tiny
+    tiny = conformance_tolerance(path, 64, "G", f16_subnormals=False).tiny
     assert tiny == 64 * 2.0**-25 + often * F16_MIN_NORMAL
-    assert conformance_limit(STORED, 64, "G", f16_subnormals=False).tiny == 64 * 2.0**-126
+    assert conformance_tolerance(STORED, 64, "G", f16_subnormals=False).tiny == 64 * 2.0**-126
 
 
-def test_a_quantised_operand_that_is_rounded_inside_counts_as_one() -> None:
-    quantised = replace(STORED, b="q4-block32", products="f16")
+def test_a_quantized_operand_that_is_rounded_inside_counts_as_one() -> None:
+    quantized = replace(STORED, b="q4-block32", products="f16")
     plain = replace(STORED, b="f32", products="f16")
     for norm in ("G", "abs"):
-        assert conformance_limit(quantised, 64, norm) == conformance_limit(plain, 64, norm)
+        assert conformance_tolerance(quantized, 64, norm) == conformance_tolerance(plain, 64, norm)
 
 
 @pytest.mark.parametrize(
     ("change", "halves"),
     [({}, 0), ({"products": "f16"}, 3), ({"output": "f16"}, 1), ({"accumulate": "f16"}, 1)],
 )
-def test_identity_of_a_quantised_path_allows_what_it_rounds_to_f16(
+def test_identity_of_a_quantized_path_allows_what_it_rounds_to_f16(
     change: dict[str, str], halves: int
 ) -> None:
     path = replace(STORED, b="q4-block32", **change)  # type: ignore[arg-type]
-    limit = exact_limit(path, FAMILIES["identity"], 64)
+    limit = exact_tolerance(path, FAMILIES["identity"], 64)
     assert limit is not None
     assert limit.relative == 4 * U32 + halves * U16
-    assert exact_limit(path, FAMILIES["integer"], 64) is None
+    assert exact_tolerance(path, FAMILIES["integer"], 64) is None

@@ -18,19 +18,24 @@ import pytest
 
 from tinygate.core.errors import DeviceError, PackingRefusedError, ShapeError, TinygateError
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import PathResult, Report, Status
+from tinygate.core.results import PathResult, Report
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gpu.engines.base import Device
 from tinygate.numerics.arrays import F32
+from tinygate.ops import background
 from tinygate.ops.background import gate_shapes, neighbour
 from tinygate.ops.gpu_ops import GATE_SHAPE, GpuOps
 from tinygate.paths.builtin import BUILTIN
-from tinygate.verification import run as verify
+from tinygate.report.gate_line import case_line, path_line
 from tinygate.verification.plan import Plan
+from tinygate.verification.verify import verify_plan
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gpu_ops")]
 
 STORAGE = BUILTIN[0]
 Verify = Callable[[Plan], Report]
-REAL: Verify = verify.run
+REAL: Verify = verify_plan
 
 
 def called_storage(path: FastPath) -> FastPath:
@@ -61,7 +66,7 @@ def settled(device: Device) -> Iterator[GpuOps]:
 
 
 class Held:
-    """verify.run, which waits until it is let go."""
+    """verify_plan, which waits until it is let go."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -76,7 +81,7 @@ class Held:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     gate = Held()
-    monkeypatch.setattr(verify, "run", gate)
+    monkeypatch.setattr(background, "verify_plan", gate)
     yield gate
     gate.go.set()
 
@@ -131,7 +136,7 @@ def test_a_wrong_path_never_becomes_active(create: Callable[..., GpuOps], fault:
     ops = create(called_storage(faults.fault(fault).path))
     verdict = settle(ops.f16_ready)
     assert verdict.status is Status.FAIL
-    assert verdict.line == "[ops] f16-storage gate verdict: FAIL — falling back to f32"
+    assert path_line(verdict) == "[ops] f16-storage gate verdict: FAIL — falling back to f32"
     assert not ops.active
     assert same_bits(*products(ops))
 
@@ -233,11 +238,11 @@ def test_a_verdict_of_another_adapter_is_void(
         there = replace(here, adapter=replace(here.adapter, driver="another"))
         return replace(report, platforms=(there,))
 
-    monkeypatch.setattr(verify, "run", elsewhere)
+    monkeypatch.setattr(background, "verify_plan", elsewhere)
     ops = create()
     verdict = settle(ops.f16_ready)
     assert verdict.status is Status.ERROR
-    assert "another adapter" in verdict.line
+    assert "another adapter" in path_line(verdict)
     assert not ops.active
     assert same_bits(*products(ops))
 
@@ -250,7 +255,7 @@ def test_a_verdict_of_another_adapter_is_void(
 def test_fewer_families_do_not_activate(
     create: Callable[..., GpuOps], monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(verify, "run", lambda plan: REAL(replace(plan, **changes)))
+    monkeypatch.setattr(background, "verify_plan", lambda plan: REAL(replace(plan, **changes)))
     ops = create()
     verdict = settle(ops.f16_ready)
     assert verdict.status is Status.PASS
@@ -266,12 +271,12 @@ def test_a_gate_that_breaks_settles_as_an_error(
     def broken(_: Plan) -> Report:
         raise error
 
-    monkeypatch.setattr(verify, "run", broken)
+    monkeypatch.setattr(background, "verify_plan", broken)
     ops = create()
     verdict = settle(ops.f16_ready)
     assert verdict.status is Status.ERROR
     assert str(error) in verdict.reason
-    assert "falling back to f32" in verdict.line
+    assert "falling back to f32" in path_line(verdict)
     assert not ops.active
     assert same_bits(*products(ops))
 
@@ -282,8 +287,8 @@ def test_the_lines_are_logged(
     caplog.set_level(logging.INFO, "tinygate.ops")
     verdict = settle(create().f16_ready)
     lines = [record.getMessage() for record in caplog.records if record.name == "tinygate.ops"]
-    assert lines == [*(case.line for case in verdict.cases), verdict.line]
-    assert verdict.line == "[ops] f16-storage gate verdict: PASS — f16-storage path active"
+    assert lines == [*(case_line(case) for case in verdict.cases), path_line(verdict)]
+    assert path_line(verdict) == "[ops] f16-storage gate verdict: PASS — f16-storage path active"
     assert any(line.startswith("[ops] f16-storage gate: mean|ref|=") for line in lines)
 
 
@@ -297,7 +302,7 @@ def test_after_close_nothing_is_left_open(create: Callable[..., GpuOps], held: H
     for verdict in (running, waiting, late):
         settled = settle(verdict)
         assert settled.status is Status.ERROR
-        assert "closed" in settled.line
+        assert "closed" in path_line(settled)
     assert not ops.active
     assert len(held.plans) <= 1
     with pytest.raises(TinygateError):
@@ -414,4 +419,4 @@ def test_the_shapes_of_a_gate_are_of_its_class(shape: Shape) -> None:
 
 def test_a_gate_keeps_to_what_a_path_takes() -> None:
     path = replace(STORAGE, multiple_of=(1, 16, 2))
-    assert all(path.misfit(one) is None for one in gate_shapes(path, GATE_SHAPE))
+    assert all(path.shape_mismatch(one) is None for one in gate_shapes(path, GATE_SHAPE))

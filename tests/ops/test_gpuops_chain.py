@@ -16,21 +16,26 @@ import pytest
 
 from tinygate.core.errors import UnknownNameError
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import Report, Status
+from tinygate.core.results import Report
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gpu.dispatch import Runner
 from tinygate.gpu.engines.base import Device
 from tinygate.numerics.arrays import F32
+from tinygate.ops import background
 from tinygate.ops.gpu_ops import GATE_SHAPE, GpuOps
 from tinygate.paths.builtin import BUILTIN
-from tinygate.verification import run as verify
+from tinygate.report.gate_line import path_line
 from tinygate.verification.plan import Plan
+from tinygate.verification.verify import verify_plan
+
+pytestmark = pytest.mark.slow
 
 STORAGE = BUILTIN[0]
 MIDDLE = replace(STORAGE, name="middle", fallback=STORAGE.name)
-FASTEST = replace(STORAGE, name="fastest", fallback="middle", needs=STORAGE.name)
+FASTEST = replace(STORAGE, name="fastest", fallback="middle", depends_on=STORAGE.name)
 WRONG = faults.fault("bias_1e4").path
-REAL = verify.run
+REAL = verify_plan
 Create = Callable[..., GpuOps]
 
 
@@ -92,7 +97,7 @@ def test_a_path_that_fails_falls_back_without_packing_again(
         assert go.wait(60)
         return REAL(plan)
 
-    monkeypatch.setattr(verify, "run", held)
+    monkeypatch.setattr(background, "verify_plan", held)
     ops = create(STORAGE, replace(WRONG, name="fastest", fallback=STORAGE.name))
     A, B = operands(64)
     weight = ops.pack_to_f16(B)
@@ -122,7 +127,7 @@ def test_what_it_needs_failed_first(create: Create, monkeypatch: pytest.MonkeyPa
         plans.append(plan)
         return REAL(plan)
 
-    monkeypatch.setattr(verify, "run", seen)
+    monkeypatch.setattr(background, "verify_plan", seen)
     base = replace(WRONG, name=STORAGE.name)
     ops = create(FASTEST, base)  # queued behind what it needs, whatever the order
     assert settle(ops, "fastest", STORAGE.name) == [Status.SKIP, Status.FAIL]
@@ -137,11 +142,13 @@ def test_what_the_adapter_lacks_is_skip_at_once(
     def never(plan: Plan) -> Report:
         raise AssertionError("queued")
 
-    monkeypatch.setattr(verify, "run", never)
-    ops = create(replace(FASTEST, needs="", engines=("browser",)))
+    monkeypatch.setattr(background, "verify_plan", never)
+    ops = create(replace(FASTEST, depends_on="", engines=("browser",)))
     assert ops.ready("fastest").done()
     verdict = ops.ready("fastest").result()
-    assert verdict.line == ("[ops] fastest gate verdict: SKIP — made for browser, not for native")
+    assert path_line(verdict) == (
+        "[ops] fastest gate verdict: SKIP — made for browser, not for native"
+    )
     assert not verdict.active
     assert runs_on(ops) == "f32"
 
@@ -195,10 +202,10 @@ def test_opt_in_paths_only_run_when_they_are_passed(device: Device) -> None:
 
 
 PRINTS = (
-    "import sys, numpy as np\nfrom tinygate.ops import GpuOps\n"
+    "import sys, numpy as np\nfrom tinygate import GpuOps\n"
     "for _ in range(2):\n"
     "  with GpuOps.create(engine=sys.argv[1]) as ops:\n"
-    "    print(ops.adapter.backend, ops.f16_ready.result().line)\n"
+    "    print(ops.adapter.backend, ops.f16_ready.result())\n"
     "    for name in ops._paths: ops.ready(name).result()\n"
     "    y = ops.matmul_f16_weight(np.ones((64, 128)), ops.pack_to_f16(np.ones((128, 96))))\n"
     "    assert (y.numpy() == 128).all()\n"
@@ -218,7 +225,7 @@ def lines(engine: str, environment: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-PASSED = "[ops] f16-storage gate verdict: PASS — f16-storage path active"
+PASSED = "<PathResult f16-storage PASS, active for main/K128>"
 
 
 def test_on_dawn() -> None:
@@ -234,13 +241,12 @@ def test_where_only_opengl_is_there(device: Device) -> None:
 
 MATRICES = """
 import numpy as np
-from tinygate.ops import GpuOps
-from tinygate.shapes import Shape
+from tinygate import GpuOps, Shape
 rng = np.random.default_rng(1)
 x = rng.normal(size=(64, 128)).astype(np.float32)
 w = (0.02 * rng.normal(size=(128, 128))).astype(np.float32)
 with GpuOps.create(engine="dawn") as ops:
-    print(ops.coop_matrix_ready.result().line)
+    print(ops.ready("coop-matrix").result())
     packed = ops.pack_to_f16(w)
     y = ops.matmul_f16_weight(x, packed)
     print(y.path, bool(np.abs(y.numpy() - x @ w).max() < 1e-3))
@@ -263,7 +269,7 @@ def test_matrices_come_first_where_an_adapter_has_them() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "[ops] coop-matrix gate verdict: PASS — coop-matrix path active",
+        "<PathResult coop-matrix PASS, active for main 8x8x8/K128>",
         "coop-matrix True",
         "False f32",
         "True coop-matrix",

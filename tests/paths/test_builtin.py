@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinygate.core.adapter import AdapterInfo, Limits, MatrixConfiguration
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MatrixConfiguration
 from tinygate.core.errors import ConfigError, UnknownNameError
-from tinygate.core.fast_path import Entry, FastPath
+from tinygate.core.fast_path import FastPath
+from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
-from tinygate.core.vocabulary import A_PACKERS, FEATURES, MOST_K_I32, PACKERS
+from tinygate.core.vocabulary import A_PACKERS, FEATURES, MAX_K_I32, PACKERS
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.registry import registered, select
 from tinygate.paths.validate import validate
@@ -112,16 +113,16 @@ def test_a_packed_a_is_declared_whole(key: str, change: dict[str, Any]) -> None:
 
 
 def test_an_i32_sum_that_might_run_over_is_no_shape_for_it() -> None:
-    assert 127 * 127 * MOST_K_I32 < 2**31 <= 127 * 127 * (MOST_K_I32 + 1)
+    assert 127 * 127 * MAX_K_I32 < 2**31 <= 127 * 127 * (MAX_K_I32 + 1)
     path = replace(PATH, **INT8)  # type: ignore[arg-type]
-    assert path.quantised
-    assert not PATH.quantised
-    assert path.misfit(Shape(1, MOST_K_I32, 1)) is None
-    assert path.misfit(Shape(1, MOST_K_I32 + 1, 1)) == (
+    assert path.quantized
+    assert not PATH.quantized
+    assert path.shape_mismatch(Shape(1, MAX_K_I32, 1)) is None
+    assert path.shape_mismatch(Shape(1, MAX_K_I32 + 1, 1)) == (
         "K=133145: an i32 sum of int8 products is exact up to K=133144"
     )
-    assert PATH.misfit(Shape(1, MOST_K_I32 + 1, 1)) is None
-    assert [file.name for file in path.files()] == [
+    assert PATH.shape_mismatch(Shape(1, MAX_K_I32 + 1, 1)) is None
+    assert [f"{file.parent.name}/{file.name}" for file in path.files()] == [
         "matmul/f16_storage.wgsl",
         "pack/int8_columns.wgsl",
         "pack/int8_rows.wgsl",
@@ -195,40 +196,43 @@ def test_overrides_fill_in_the_shape() -> None:
     ],
 )
 def test_a_misfit_names_the_axis(multiple_of: tuple[int, int, int], says: str | None) -> None:
-    assert replace(PATH, multiple_of=multiple_of).misfit(Shape(3, 5, 7)) == says
+    assert replace(PATH, multiple_of=multiple_of).shape_mismatch(Shape(3, 5, 7)) == says
 
 
 def adapter(*features: str) -> AdapterInfo:
     """An adapter of the native engine with those features."""
-    limits = Limits(1 << 31, 1 << 30, 65535, 1024, 32768, 256)
+    limits = AdapterLimits(1 << 31, 1 << 30, 65535, 1024, 32768, 256)
     return AdapterInfo("native", "0", 0, "a", "CPU", "Vulkan", "d", tuple(features), limits)
 
 
 def test_what_is_missing() -> None:
     path = replace(PATH, requires=("shader-f16", "subgroups"))
-    assert path.lacks(adapter("subgroups", "shader-f16", "other")) == ""
-    assert path.lacks(adapter("subgroups")) == "adapter lacks shader-f16"
-    assert path.lacks(adapter()) == "adapter lacks shader-f16, subgroups"
-    assert PATH.lacks(adapter()) == ""
-    assert replace(path, engines=("dawn",)).lacks(adapter()) == "made for dawn, not for native"
+    assert path.missing_features(adapter("subgroups", "shader-f16", "other")) == ""
+    assert path.missing_features(adapter("subgroups")) == "adapter lacks shader-f16"
+    assert path.missing_features(adapter()) == "adapter lacks shader-f16, subgroups"
+    assert PATH.missing_features(adapter()) == ""
+    assert (
+        replace(path, engines=("dawn",)).missing_features(adapter())
+        == "made for dawn, not for native"
+    )
 
 
 def test_what_is_listed_and_cannot_be_used_has_its_reason() -> None:
     path = replace(PATH, requires=("subgroup-matrix", "shader-f16"))
     found = replace(adapter("shader-f16"), unavailable=(("subgroup-matrix", "listed, but no use"),))
-    assert path.lacks(found) == "subgroup-matrix is listed, but no use"
-    assert "adapter lacks shader-f16; sub" in path.lacks(replace(found, features=()))
+    assert path.missing_features(found) == "subgroup-matrix is listed, but no use"
+    assert "adapter lacks shader-f16; sub" in path.missing_features(replace(found, features=()))
 
 
 WIDE = MatrixConfiguration("f16", "f32", 16, 16, 16)
 NARROW = MatrixConfiguration("f16", "f32", 16, 8, 16)
 HALF = MatrixConfiguration("f16", "f16", 16, 16, 16)
-MATRIX = replace(PATH, name="coop", requires=("subgroup-matrix",), matrix=("f16", "f32"))
+MATRIX = replace(PATH, name="coop", requires=("subgroup-matrix",), matrix_types=("f16", "f32"))
 
 
 def test_a_matrix_path_runs_on_every_configuration_the_adapter_lists() -> None:
     found = replace(adapter("subgroup-matrix"), matrices=(HALF, NARROW, WIDE, WIDE))
-    first, second = MATRIX.on(found)
+    first, second = MATRIX.for_adapter(found)
     assert (first.name, first.matrix_sizes) == ("coop", (16, 16, 16))
     assert (second.name, second.matrix_sizes) == ("coop-16x8x16", (16, 8, 16))
     assert first.shape_class(Shape(64, 64, 64)) != second.shape_class(Shape(64, 64, 64))
@@ -236,10 +240,10 @@ def test_a_matrix_path_runs_on_every_configuration_the_adapter_lists() -> None:
 
 def test_an_adapter_without_a_configuration_for_it() -> None:
     found = replace(adapter("subgroup-matrix"), matrices=(HALF,))
-    assert MATRIX.lacks(found) == "adapter has no subgroup matrix f16 -> f32"
-    assert MATRIX.on(found) == (MATRIX,)
-    assert MATRIX.on(adapter()) == (MATRIX,)
-    assert PATH.on(found) == (PATH,)
+    assert MATRIX.missing_features(found) == "adapter has no subgroup matrix f16 -> f32"
+    assert MATRIX.for_adapter(found) == (MATRIX,)
+    assert MATRIX.for_adapter(adapter()) == (MATRIX,)
+    assert PATH.for_adapter(found) == (PATH,)
 
 
 def named(name: str, *, opt_in: bool = False) -> FastPath:

@@ -12,15 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tinygate.cli.main import run
-from tinygate.core.adapter import AdapterTraits, Limits
+from tinygate.core.adapter import AdapterLimits, MeasuredNumerics
 from tinygate.core.case import Case
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError, LimitError
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Layout, Steps
-from tinygate.core.results import CaseResult, Status
+from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
-from tinygate.core.vocabulary import ENGINES, FEATURES
+from tinygate.core.status import Status
+from tinygate.core.vocabulary import FEATURES
 from tinygate.gate.case_run import run_case
 from tinygate.gate.products import Harness
 from tinygate.gpu import dispatch
@@ -86,21 +88,21 @@ def test_the_keys_of_the_example() -> None:
     (entry,) = path.entries
     assert entry.axes == (Steps("N", 32), Steps("M", 16), None)
     assert dict(entry.constants) == {"TILE": 16}
-    assert path.argument == str(EXAMPLE / "my_path.toml")
+    assert path.cli_name == str(EXAMPLE / "my_path.toml")
 
 
 def test_defaults(tmp_path: Path) -> None:
     path = manifest.load(written(tmp_path))
     assert path.layout == Layout()
     assert path.dims == ("M", "K", "N", 0)
-    assert (path.engines, path.requires, path.pack) == (ENGINES, (), None)
+    assert (path.engines, path.requires, path.pack) == (TARGETS, (), None)
     assert path.guard
     assert path.deterministic
     assert not path.opt_in
     assert (path.products, path.output, path.multiple_of) == ("f32", "f32", (1, 1, 1))
 
 
-def test_tinygates_own_packers_of_quantised_operands(tmp_path: Path) -> None:
+def test_tinygates_own_packers_of_quantized_operands(tmp_path: Path) -> None:
     text = swapped(MINIMAL, ('a = "f32"', 'a = "int8-packed"'), ('b = "f32"', 'b = "q4-block32"'))
     path = manifest.load(written(tmp_path, text))
     assert (path.pack_a, path.pack) == ("pack/int8_rows.wgsl", "pack/q4_block32.wgsl")
@@ -355,7 +357,7 @@ def test_slots_in_any_order_with_gaps() -> None:
 
 
 def test_a_dispatch_by_axis_names_its_limit(tmp_path: Path) -> None:
-    limits = Limits(1 << 40, 1 << 40, 100, 256, 16384, 256)
+    limits = AdapterLimits(1 << 40, 1 << 40, 100, 256, 16384, 256)
     (entry,) = manifest.load(written(tmp_path)).entries
     assert dispatch_size(entry, Shape(9, 1, 800), limits) == (100, 2, 1)
     with pytest.raises(LimitError) as caught:
@@ -367,9 +369,9 @@ def test_a_dispatch_by_axis_names_its_limit(tmp_path: Path) -> None:
 class Gate:
     """Runs a manifest on the session's device."""
 
-    def __init__(self, harness: Harness, traits: AdapterTraits, folder: Path) -> None:
+    def __init__(self, harness: Harness, numerics: MeasuredNumerics, folder: Path) -> None:
         self.harness = harness
-        self.traits = traits
+        self.numerics = numerics
         self.folder = folder
 
     def __call__(
@@ -377,12 +379,12 @@ class Gate:
     ) -> CaseResult:
         path = manifest.load(written(self.folder, text, kernel))
         case = Case(path, Shape.parse(shape), family, DEFAULT_SEED)
-        return run_case(self.harness, self.traits, case)
+        return run_case(self.harness, self.numerics, case)
 
 
 @pytest.fixture
-def gate(harness: Harness, adapter_traits: AdapterTraits, tmp_path: Path) -> Gate:
-    return Gate(harness, adapter_traits, tmp_path)
+def gate(harness: Harness, measured_numerics: MeasuredNumerics, tmp_path: Path) -> Gate:
+    return Gate(harness, measured_numerics, tmp_path)
 
 
 @pytest.mark.parametrize("family", DEFAULT_FAMILIES)
@@ -458,7 +460,7 @@ def test_constants_shape_and_subgroup_size(gate: Gate) -> None:
     assert gate(text, kernel).status is Status.PASS
     lanes = "override lanes: u32;\n" + swapped(PLAIN, ("= sum;", "= sum * f32(lanes) / SIZE;"))
     text = MINIMAL + '[constants]\nlanes = "subgroup_size"\n'
-    size = gate.traits.subgroup_size
+    size = gate.numerics.subgroup_size
     result = gate(text, lanes.replace("SIZE", f"{size or 1}.0"))
     assert result.status is (Status.PASS if size else Status.ERROR), result.reason
     gate.harness.runner.subgroup_size, known = None, gate.harness.runner.subgroup_size
@@ -471,7 +473,7 @@ def test_constants_shape_and_subgroup_size(gate: Gate) -> None:
 
 
 def test_a_packer_of_ones_own(gate: Gate) -> None:
-    packer = Path(manifest.__file__).parent.parent / "wgsl" / "pack/f16.wgsl"
+    packer = Path(manifest.__file__).parents[2] / "wgsl" / "pack/f16.wgsl"
     source = packer.read_text(encoding="utf-8")
     line = 'pack = "pack.wgsl"\nb = "f16-packed"'
     text = swapped(MANIFEST, ('b = "f16-packed"', line), ("my_path.wgsl", "own.wgsl"))
@@ -501,6 +503,7 @@ def test_a_shape_that_does_not_fit_is_a_skip(gate: Gate) -> None:
     assert result.reason == "N=65 is not a multiple of 2 (multiple_of)"
 
 
+@pytest.mark.slow
 def test_the_replay_names_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -517,6 +520,7 @@ def test_the_replay_names_the_file(
     assert run(replay.split("tinygate ", 1)[1].split()) == 1
 
 
+@pytest.mark.slow
 def test_a_shader_error_is_an_error_of_that_path_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -530,6 +534,7 @@ def test_a_shader_error_is_an_error_of_that_path_alone(
     assert "own gate verdict: ERROR" in out
 
 
+@pytest.mark.slow
 def test_an_engine_the_manifest_does_not_name_is_a_skip(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -571,6 +576,7 @@ def test_a_name_that_is_taken_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out == "own/1x1x1/uniform\n"
 
 
+@pytest.mark.slow
 def test_paths_and_probe_say_where_it_comes_from(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,8 @@ from tinygate.core.errors import CannotVerifyError, ConfigError
 from tinygate.paths import plugins, registry
 from tinygate.paths.source import source_hash
 
+pytestmark = pytest.mark.slow
+
 PYTHON = """
 import numpy as np
 from tinygate.paths.plugins import PythonPath, refuse_over
@@ -70,8 +72,7 @@ def test_a_path_of_each_kind(install: Install, tmp_path: Path) -> None:
     install(
         "acme",
         f"""
-        from tinygate.paths import Entry, FastPath
-        from tinygate.paths.plugins import PythonPath
+        from tinygate import Entry, FastPath, PythonPath
         def offer():
             print("not for stdout")
             yield FastPath("one", "one", {str(kernel)!r}, "why", entries=(Entry("main", 8, 8),))
@@ -82,7 +83,7 @@ def test_a_path_of_each_kind(install: Install, tmp_path: Path) -> None:
     assert (one.name, one.source, one.call) == ("one", "plug-in acme 1.2", "")
     assert (two.name, two.pill, two.call) == ("two", "Two", "acme:some")
     assert two.opt_in
-    assert two.readable
+    assert two.readback
     assert pickle.loads(pickle.dumps(two)) == two
     assert len(source_hash(two)) == 64
     assert plugins.load_call(two).name == "two"
@@ -117,7 +118,7 @@ BROKEN = {
     "function": ("def offer(): return 1 / 0", "ZeroDivisionError"),
     "lines": ("raise ValueError('a\\nb\\x1b[31m')", "ValueError"),
     "endless": (
-        "from tinygate.paths.plugins import PythonPath\n"
+        "from tinygate import PythonPath\n"
         "def offer():\n"
         "    while True: yield PythonPath('a', print, 'why')",
         "more than 1000 paths",
@@ -126,8 +127,7 @@ BROKEN = {
     "numerics": (python_path(RIGHT, accumulate="'f64'"), "accumulate is 'f64'"),
     "no function": (python_path("run = 7"), "TypeError: path 'mine': run and stored are functions"),
     "no kernel": (
-        "from tinygate.core.fast_path import FastPath\n"
-        "offer = FastPath('one', 'one', '/gone.wgsl', 'why')",
+        "from tinygate import FastPath\noffer = FastPath('one', 'one', '/gone.wgsl', 'why')",
         "ConfigError: path 'one': kernel is '/gone.wgsl', expected a file that exists",
     ),
 }

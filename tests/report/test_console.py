@@ -21,10 +21,11 @@ from sample_reports import (
     report,
 )
 
-from tinygate.core.adapter import AdapterTraits, Platform
-from tinygate.core.results import Report, Status
-from tinygate.report import console
-from tinygate.report.summary import PILL_COLUMNS, gate, percent, state
+from tinygate.core.adapter import MeasuredNumerics, Platform
+from tinygate.core.results import Report
+from tinygate.core.status import State, Status
+from tinygate.report import console, gate_line
+from tinygate.report.summary import PILL_COLUMNS, gate, state, uses
 
 WIDTHS = [None, 20, 40, 64, 80, 100, 200]
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -49,7 +50,7 @@ def test_first_line_is_the_identity() -> None:
 )
 def test_subgroup(size: int | None, low: int | None, high: int | None, expected: str) -> None:
     adapter = replace(ADAPTER, subgroup_min=low, subgroup_max=high)
-    platform = Platform("native", adapter, AdapterTraits(subgroup_size=size))
+    platform = Platform("native", adapter, MeasuredNumerics(subgroup_size=size))
     line = console.header("0", platform)
     assert line.endswith(f" · {expected}\n")
 
@@ -57,10 +58,10 @@ def test_subgroup(size: int | None, low: int | None, high: int | None, expected:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("color", [False, True])
 def test_ops_lines_are_verbatim_at_any_width(width: int | None, color: bool) -> None:
-    odd = replace(case(), line="[ops] [red]p[/red] :skull: \\[x] 日本 gate: PASS")
+    odd = replace(case(), path="[red]p[/red] :skull: \\[x] 日本")
     sample = report(path(odd, *PASSING.cases))
     lines = console.render(sample, width=width, color=color, verbosity=1).splitlines()
-    for line in [*(one.line for one in sample.cases), sample.paths[0].line]:
+    for line in gate_line.lines(sample):
         assert line in lines
 
 
@@ -108,30 +109,32 @@ def test_a_pipe_gets_columns_that_line_up() -> None:
 
 def test_the_pieces_add_up_to_the_whole() -> None:
     for sample in ALL.values():
-        pieces = "" if sample.several else console.header(sample.version, sample.platforms[0])
+        pieces = "" if sample.multi_engine else console.header(sample.version, sample.platforms[0])
         pieces += console.notes(sample.notes)
         engine = ""
         for one in sample.paths:
-            if sample.several and one.engine != engine:
+            if sample.multi_engine and one.engine != engine:
                 engine = one.engine
                 pieces += console.header(sample.version, sample.platform(engine))
-            pieces += "".join(map(console.case, one.cases)) + console.path(one)
+            for each in one.cases:
+                pieces += console.case(each, single_shape=sample.single_shape)
+            pieces += console.path(one)
         assert pieces + console.tail(sample) == console.render(sample)
 
 
 def test_verbose_lists_every_check() -> None:
     text = console.render(PASSING, verbosity=console.VERBOSE)
     assert (
-        "    max_abs: PASS, measured 1.330e-04, limit 1.220e-03, 11% of budget — "
-        "the seed's: 1% of mean|ref|\n"
+        "    max_abs: PASS, measured 1.330e-04, limit 1.220e-03, uses 11 % of limit — "
+        "activation rule: 1 % of mean|ref|\n"
     ) in text
     assert "    finite: PASS — decided by bit pattern\n" in text
 
 
 def test_quiet_keeps_pills_verdicts_and_failures_only() -> None:
     lines = console.render(FAILING, verbosity=console.QUIET).splitlines()
-    assert lines[:2] == [one.line for one in FAILING.paths]
-    assert not any(one.line in lines for one in FAILING.cases)
+    assert lines[:2] == [gate_line.path_line(one) for one in FAILING.paths]
+    assert not any(gate_line.case_line(one) in lines for one in FAILING.cases)
     assert not any(line.startswith(("tinygate", "note")) for line in lines)
     assert "Failures:" in lines
 
@@ -162,28 +165,28 @@ def test_every_bad_exit_code_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "words"),
+    ("used", "words"),
     [
-        (0.0, "0% of budget"),
-        (0.001, "<1% of budget"),
-        (0.12, "12% of budget"),
-        (0.9999, "99% of budget"),
-        (1.0, "100% of budget"),
-        (1.32, "132% of budget"),
-        (230.4, "230 times the budget"),
-        (float("inf"), "over budget"),
+        (0.0, "uses 0 % of limit"),
+        (0.001, "uses <1 % of limit"),
+        (0.12, "uses 12 % of limit"),
+        (0.9999, "uses 99 % of limit"),
+        (1.0, "uses 100 % of limit"),
+        (1.32, "uses 132 % of limit"),
+        (230.4, "uses 230 times the limit"),
+        (float("inf"), "over limit"),
         (float("nan"), "not a number"),
     ],
 )
-def test_percent(budget: float, words: str) -> None:
-    assert percent(budget) == words
+def test_uses(used: float, words: str) -> None:
+    assert uses(used) == words
 
 
 def test_gate_and_state_words() -> None:
-    assert gate(PASSING.paths[0]) == "PASS, worst margin 15% of budget"
-    assert gate(FAILING.paths[0]) == "FAIL, worst margin 132% of budget"
+    assert gate(PASSING.paths[0]) == ("PASS, uses 15 % of limit (mean_rel) at 64x128x128 uniform")
+    assert gate(FAILING.paths[0]) == "FAIL, uses 132 % of limit (max_abs)"
     good = replace(case(), status=Status.FAIL, reason="1 never written")
     assert gate(path(good)) == "FAIL"
     assert state(replace(PASSING.paths[0], reason="whatever")) == "active"
-    weaker = replace(PASSING.paths[0], state="passes uniform", reason="needs positive too")
-    assert state(weaker) == "passes uniform (needs positive too)"
+    weaker = replace(PASSING.paths[0], state=State.PASSES_SOME, reason="needs integer too")
+    assert state(weaker) == "passes positive, uniform (needs integer too)"

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from sample_reports import ADAPTER, ALL, FAILING, PASSING, case, path, report
 
 from tinygate.core.adapter import Platform
-from tinygate.core.results import Report, Status
+from tinygate.core.results import Report
+from tinygate.core.status import Status
 from tinygate.core.text import clean
-from tinygate.report import FORMATS
+from tinygate.report import FORMATS, gate_line
 
 
 def unsafe(text: str) -> set[str]:
@@ -43,8 +44,8 @@ def test_a_failure_is_named_with_its_reason_and_replay(name: str) -> None:
 @pytest.mark.parametrize("name", ["text", "github", "markdown"])
 def test_gate_lines_are_copied(name: str) -> None:
     lines = FORMATS[name](FAILING).splitlines()
-    for result in FAILING.cases:
-        assert result.line in lines
+    for line in gate_line.lines(FAILING):
+        assert line in lines
 
 
 @given(st.text())

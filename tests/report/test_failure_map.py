@@ -12,7 +12,8 @@ import pytest
 from sample_reports import PASSING, case, path, report
 
 from tinygate.core.metrics import ErrorParts, Prediction
-from tinygate.core.results import Failure, Status
+from tinygate.core.results import Failure
+from tinygate.core.status import Status
 from tinygate.gate import failure as failures
 from tinygate.numerics.compare import Region
 from tinygate.report import FORMATS, console, failure_map, github
@@ -103,7 +104,7 @@ def test_a_place_without_values_and_values_that_differ_late() -> None:
     bad[1, 2] = True
     found = failure(bad)
     assert failure_map.summary(found) == "first wrong C[1,2]; 1 of 16 wrong, row 1, column 2"
-    close = replace(found, got=1.00000012, want=1.0, matrix="B")
+    close = replace(found, got=1.00000012, want=1.0, operand="B")
     assert failure_map.summary(close).startswith("first wrong B[1,2]: got 1.00000012, want 1;")
 
 
@@ -134,7 +135,7 @@ def test_every_format_says_where_and_warns(name: str) -> None:
         found = json.loads(text)["paths"][0]["cases"][0]
         assert found["failure"]["first"] == [3, 5]
         assert found["failure"]["count"] == 4
-        assert found["failure"]["matrix"] == "C"
+        assert found["failure"]["operand"] == "C"
         assert found["failure"]["cells"][0][:4] == [0, 0, 0.25 / 2, 0.25]
         assert found["saved"] == "out/a case.npz"
         assert found["replay_saved"] == "tinygate replay 'out/a case.npz'"
@@ -161,16 +162,16 @@ def test_predictions_stand_in_verbose_text_and_every_machine_format_on_pass_too(
     assert "| nmse |" in github.summary(passed)
 
 
-def test_a_comparison_shows_ratio_limit_and_what_is_left_of_it() -> None:
+def test_a_comparison_shows_ratio_limit_and_how_much_of_it_is_used() -> None:
     good = replace(PASSING.paths[0].cases[0], predicted=Prediction(4e-8, 8e-4, 1.5e-4))
     assert comparisons(good)[0] == (
         "mean_rel: predicted 8.000e-04, measured 7.500e-04, ratio 0.938, "
-        "limit 5.000e-03, margin 85%"
+        "limit 5.000e-03, uses 15 % of limit"
     )
     over = replace(good, predicted=Prediction(0.0, 0.0, 0.0))
-    assert comparisons(over)[0].endswith("ratio inf, limit 5.000e-03, margin 85%")
+    assert comparisons(over)[0].endswith("ratio inf, limit 5.000e-03, uses 15 % of limit")
     bad = replace(WRONG, predicted=Prediction(4e-8, 8e-4, 1.5e-4))
-    assert comparisons(bad)[1].endswith("margin none")
+    assert comparisons(bad)[1].endswith("uses 132 % of limit")
 
 
 def test_maps_are_in_the_formats_that_have_room() -> None:
@@ -185,19 +186,19 @@ def test_only_the_first_three_maps_are_drawn() -> None:
     assert console.render(many).count("map of C") == failure_map.MAX_MAPS
 
 
-def test_the_errors_of_a_quantised_path_apart() -> None:
+def test_the_errors_of_a_quantized_path_apart() -> None:
     one = replace(WRONG, parts=ErrorParts(stored=4e-4, kernel=9e-14))
     shown = (
         "stored error: relative rms 2.000e-02, NMSE 4.000e-04",
         "kernel error: relative rms 3.000e-07, NMSE 9.000e-14",
     )
-    quantised = report(path(one))
-    text = console.render(quantised, verbosity=console.VERBOSE)
+    quantized = report(path(one))
+    text = console.render(quantized, verbosity=console.VERBOSE)
     for line in shown:
         assert line in text
-        assert line not in console.render(quantised)
-        assert line in FORMATS["junit"](quantised)
-    document = json.loads(FORMATS["json"](quantised))
+        assert line not in console.render(quantized)
+        assert line in FORMATS["junit"](quantized)
+    document = json.loads(FORMATS["json"](quantized))
     schema = json.loads(resources.files("tinygate.report").joinpath("schema.json").read_text())
     jsonschema.validate(document, schema)
     (case,) = document["paths"][0]["cases"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sample_reports import ERRORING, FAILING, MANY, PASSING, hostile
 
-from tinygate.report import github
+from tinygate.report import gate_line, github
 
 
 def commands(text: str) -> list[str]:
@@ -46,4 +46,4 @@ def test_outside_text_cannot_give_commands() -> None:
 def test_summary_has_the_table_and_not_the_lines() -> None:
     text = github.summary(FAILING)
     assert "| pill | path | detected | gate | speed-up | state |" in text
-    assert FAILING.cases[0].line not in text
+    assert gate_line.case_line(FAILING.cases[0]) not in text

@@ -12,6 +12,7 @@ from sample_reports import ALL, EMPTY, FAILING, PASSING, hostile
 
 import tinygate.report
 from tinygate.core.results import SCHEMA_VERSION, Report
+from tinygate.report import gate_line
 from tinygate.report import json as renderer
 
 SCHEMA = json.loads((Path(tinygate.report.__file__).parent / "schema.json").read_text("utf-8"))
@@ -55,7 +56,7 @@ def test_every_object_is_closed() -> None:
 def test_the_whole_case_is_there() -> None:
     data = strict(renderer.render(FAILING))
     case = data["paths"][0]["cases"][1]
-    assert case["line"] == FAILING.cases[1].line
+    assert case["line"] == gate_line.case_line(FAILING.cases[1])
     assert case["metrics"] == {
         "mean_ref": 0.122,
         "max_abs": 1.61e-3,
@@ -68,12 +69,12 @@ def test_the_whole_case_is_there() -> None:
     }
     assert case["predicted"] is None
     assert case["speed_up"] is None
-    assert case["budget"] == pytest.approx(1.61 / 1.22)
+    assert case["used"] == pytest.approx(1.61 / 1.22)
     assert [check["name"] for check in case["checks"]] == ["finite", "max_abs", "mean_rel"]
     assert case["checks"][0]["measured"] is None
     assert data["exit_code"] == 1
     assert data["paths"][1]["missing"] == "shader-f16"
-    assert data["paths"][1]["budget"] is None
+    assert data["paths"][1]["used"] is None
 
 
 def test_identity() -> None:
@@ -89,8 +90,8 @@ def test_identity() -> None:
         "seed": 12345,
         "limits": {
             "finite": ["decided by bit pattern"],
-            "max_abs": ["the seed's: 1% of mean|ref|"],
-            "mean_rel": ["the seed's: 0.5%"],
+            "max_abs": ["activation rule: 1 % of mean|ref|"],
+            "mean_rel": ["activation rule: 0.5 %"],
         },
     }
 
@@ -98,7 +99,7 @@ def test_identity() -> None:
 def test_not_measured_is_null_and_not_finite_is_a_word() -> None:
     empty = strict(renderer.render(EMPTY))
     (platform,) = empty["platforms"]
-    assert platform["adapter"] is platform["traits"] is None
+    assert platform["adapter"] is platform["numerics"] is None
     assert empty["seconds"] is empty["started"] is None
     case = strict(renderer.render(hostile()))["paths"][0]["cases"][0]
     assert case["metrics"]["mean_ref"] == "NaN"

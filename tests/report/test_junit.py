@@ -18,7 +18,7 @@ from sample_reports import (
 )
 
 from tinygate.core.results import Report
-from tinygate.report import junit
+from tinygate.report import gate_line, junit
 
 
 def counts(sample: Report) -> dict[str, int]:
@@ -66,7 +66,7 @@ def test_a_case_is_shape_and_family() -> None:
     failure = bad.find("failure")
     assert failure is not None
     assert failure.attrib == {"message": "max_abs over limit", "type": "FAIL"}
-    assert FAILING.cases[1].line in (bad.findtext("system-out") or "")
+    assert gate_line.case_line(FAILING.cases[1]) in (bad.findtext("system-out") or "")
     assert f"replay: {FAILING.cases[1].replay}" in (bad.findtext("system-out") or "")
     properties = {p.attrib["name"]: p.attrib["value"] for p in root[0].iter("property")}
     assert properties["driver"] == "Mesa 25.0.7"

@@ -12,6 +12,8 @@ from typing import Any
 import drivers
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 # Run in the Python that the driver's env file names: what Dawn finds, with unsafe features on.

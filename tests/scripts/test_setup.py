@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
 SHELL = [SCRIPTS / name for name in ("setup", "test", "tinygate", "verify")]
@@ -41,25 +43,25 @@ GL = {"kind": "discrete", "backend": "OpenGL", "name": "a GPU"}
 
 @pytest.fixture
 def debian(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.syspath_prepend(str(SCRIPTS / "drivers"))
     return importlib.import_module("debian_packages")
 
 
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.syspath_prepend(str(SCRIPTS / "drivers"))
     return importlib.import_module("debian_sources")
 
 
 @pytest.fixture
 def drivers(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.syspath_prepend(str(SCRIPTS / "drivers"))
     return importlib.import_module("software_drivers")
 
 
 @pytest.fixture
 def adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.syspath_prepend(str(SCRIPTS / "drivers"))
     module = importlib.import_module("software_adapter")
     monkeypatch.setattr(module, "FOLDER", tmp_path)
     return module
@@ -341,7 +343,9 @@ def test_scripts_run_as_they_are(script: Path) -> None:
 
 def test_no_script_names_a_host() -> None:
     # Mirrors and indexes are the machine's own business.
-    for path in [*(file for file in SCRIPTS.iterdir() if file.is_file()), CI, ROOT / "Makefile"]:
+    scripts = [*SHELL, *SCRIPTS.rglob("*.py")]
+    assert len(scripts) > len(SHELL)
+    for path in [*scripts, CI, ROOT / "Makefile"]:
         assert not re.search(r"https?://|\w\.(org|com|net|io)\b", path.read_text()), path.name
 
 

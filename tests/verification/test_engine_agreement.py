@@ -9,16 +9,18 @@ from typing import cast
 import pytest
 from test_run import PATH, PLAN, SECOND, Worker, failing, passing
 
+from tinygate.core import engine
 from tinygate.core.adapter import Platform
 from tinygate.core.case import Case
 from tinygate.core.errors import NoAdapterError, UsageError
-from tinygate.core.results import CaseResult, PathResult, Report, Status
-from tinygate.gpu import engines
+from tinygate.core.results import CaseResult, PathResult, Report
+from tinygate.core.status import State, Status
 from tinygate.gpu.engines import tint
 from tinygate.report import FORMATS
-from tinygate.verification import run as verify
+from tinygate.report.gate_line import agreement_line, path_line
 from tinygate.verification.engine_agreement import agreements
 from tinygate.verification.plan import Plan
+from tinygate.verification.run import run
 from tinygate.worker.protocol import Opened
 from tinygate.worker.supervisor import Supervisor
 
@@ -37,15 +39,29 @@ class On(Worker):
         self.info = replace(self.info, engine=engine)
 
 
+class Both:
+    """One worker per engine, as the supervisor has one after the other."""
+
+    def __init__(self, workers: dict[str, Worker]) -> None:
+        self.workers = workers
+        self.current: Worker | None = None
+
+    def open(self, engine: str) -> Opened:
+        self.current = self.workers[engine]
+        return self.current.open(engine)
+
+    def run(self, case: Case) -> CaseResult:
+        assert self.current is not None
+        return self.current.run(case)
+
+
 def verified(plan: Plan, *workers: Worker) -> Report:
-    waiting = iter(workers)
+    by_engine = dict(zip(plan.engines, workers, strict=True))
+    return run(plan, cast(Supervisor, Both(by_engine)))
 
-    def start(plan: Plan, engine: str) -> Supervisor:
-        return cast(Supervisor, next(waiting))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verify, "supervisor", start)
-        return verify.run(plan)
+def agreement_lines(report: Report) -> tuple[str, ...]:
+    return tuple(map(agreement_line, report.agreements))
 
 
 def test_one_verdict_per_path_and_engine() -> None:
@@ -60,12 +76,11 @@ def test_one_verdict_per_path_and_engine() -> None:
     assert report.exit_code == 1
     assert all("--engine dawn" in case.replay for case in report.paths[1].cases)
     assert not any("--engine" in case.replay for case in report.paths[0].cases)
-    assert native.closed == dawn.closed == 1
 
 
 def test_an_engine_without_a_device_is_its_own_error_and_the_other_still_runs() -> None:
     class Bare(On):
-        def open(self) -> Opened:
+        def open(self, engine: str) -> Opened:
             raise NoAdapterError("no adapter at all", "install one")
 
     report = verified(BOTH, Bare("native"), On("dawn"))
@@ -79,7 +94,7 @@ def test_an_engine_without_a_device_is_its_own_error_and_the_other_still_runs() 
 
 def test_engines_that_compute_the_same_bits_agree() -> None:
     report = verified(BOTH, On("native", digests("a")), On("dawn", digests("a")))
-    assert report.agreements == (
+    assert agreement_lines(report) == (
         "[ops] f16-storage: native and dawn agree bit for bit in 2 of 2 cases",
         "[ops] f32 reference: native and dawn agree bit for bit in 2 of 2 cases",
     )
@@ -91,7 +106,7 @@ def test_engines_that_do_not_are_named_with_the_first_case() -> None:
         return replace(passing(case), digests=(outputs, "other"))
 
     report = verified(BOTH, On("native", digests("a")), On("dawn", odd))
-    assert report.agreements == (
+    assert agreement_lines(report) == (
         "[ops] f16-storage: native and dawn differ in 1 of 2 cases, first 64x128x128 positive",
         "[ops] f32 reference: native and dawn differ in 2 of 2 cases, first 64x128x128 uniform",
     )
@@ -100,15 +115,15 @@ def test_engines_that_do_not_are_named_with_the_first_case() -> None:
 def test_other_adapters_are_said_beside_it() -> None:
     here, there = On("native", digests("a")), On("dawn", digests("b"))
     there.info = replace(there.info, name="another")
-    (line, _) = verified(BOTH, here, there).agreements
+    (line, _) = agreement_lines(verified(BOTH, here, there))
     assert line.endswith("(llvmpipe on Vulkan beside another on Vulkan)")
 
 
 def test_what_was_not_compared_is_not_called_agreement() -> None:
     assert verified(BOTH, On("native"), On("dawn")).agreements == ()
-    blank = Platform("native", None, None)
-    assert agreements([], [blank, replace(blank, engine="dawn")]) == ()
-    assert agreements([PathResult("p", "p", Status.PASS, "active")], [blank]) == ()
+    not_run = Platform("native", None, None)
+    assert agreements([], [not_run, replace(not_run, engine="dawn")]) == ()
+    assert agreements([PathResult("p", "p", Status.PASS, State.ACTIVE)], [not_run]) == ()
 
 
 def test_a_path_required_is_required_on_every_engine() -> None:
@@ -127,13 +142,13 @@ def test_every_format_tells_the_engines_apart(name: str) -> None:
 
 
 def test_what_a_path_builds_on_failed_first() -> None:
-    after = replace(PATH, name="after", needs=PATH.name)
+    after = replace(PATH, name="after", depends_on=PATH.name)
     plan = replace(PLAN, paths=(PATH, after))
     one = On("native", failing)
     report = verified(plan, one)
     assert report.paths[1].status is Status.SKIP
     assert report.paths[1].detected
-    assert report.paths[1].line == ("[ops] after gate verdict: SKIP — f16-storage failed first")
+    assert path_line(report.paths[1]) == "[ops] after gate verdict: SKIP — f16-storage failed first"
     assert not any(asked.startswith("after/") for asked in one.asked)
     assert verified(plan, On("native")).paths[1].active
     alone = verified(replace(plan, paths=(after,)), On("native", failing))
@@ -141,12 +156,12 @@ def test_what_a_path_builds_on_failed_first() -> None:
 
 
 def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
     with pytest.raises(UsageError) as caught:
-        engines.check("dawn")
+        engine.installed("dawn")
     assert caught.value.exit_code == 2
     assert "pip install 'tinygate[dawn]'" in caught.value.hint
-    assert engines.check("native") == "native"
+    assert engine.installed("native") == "native"
 
 
 PARSING = """
@@ -190,13 +205,13 @@ def test_tint_on_one_line(text: str, line: str) -> None:
 
 
 def test_every_engine_of_the_paths_is_known() -> None:
-    assert set(engines.ENGINES) <= {"native", "dawn", "browser"}
-    for name in engines.ENGINES:
-        assert importlib.util.find_spec(engines.ENGINES[name])
+    assert set(engine.ENGINES) <= set(engine.TARGETS)
+    for name in engine.ENGINES:
+        assert importlib.util.find_spec(f"tinygate.gpu.engines.{name}")
 
 
 def test_what_others_build_on_runs_first_and_is_reported_where_it_was_named() -> None:
-    after = replace(PATH, name="after", needs=PATH.name)
+    after = replace(PATH, name="after", depends_on=PATH.name)
     one = On("native", failing)
     report = verified(replace(PLAN, paths=(after, PATH)), one)
     assert [path.path for path in report.paths] == ["after", PATH.name]

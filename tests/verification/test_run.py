@@ -10,17 +10,19 @@ from typing import cast
 import pytest
 
 from tinygate import __version__
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MeasuredNumerics
 from tinygate.core.case import Case
-from tinygate.core.errors import CannotVerifyError, NoAdapterError
+from tinygate.core.errors import CannotVerifyError, DeviceError, NoAdapterError
 from tinygate.core.family import parse_families
 from tinygate.core.fast_path import FastPath
 from tinygate.core.metrics import Metrics
-from tinygate.core.results import CaseResult, PathResult, Report, Status
+from tinygate.core.results import CaseResult, PathResult, Report
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.paths.builtin import BUILTIN
+from tinygate.report.gate_line import lines
 from tinygate.verification.plan import Plan
-from tinygate.verification.run import blank, run
+from tinygate.verification.run import not_run, run
 from tinygate.worker.protocol import Opened
 from tinygate.worker.supervisor import Supervisor
 
@@ -33,13 +35,13 @@ PLAN = Plan((PATH,), (TILE,))
 
 
 def adapter(*features: str) -> AdapterInfo:
-    limits = Limits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
+    limits = AdapterLimits(1 << 28, 1 << 27, 65535, 256, 16384, 256)
     return AdapterInfo("native", "1.0", 0, "llvmpipe", "CPU", "Vulkan", "1.2", features, limits)
 
 
 def passing(case: Case) -> CaseResult:
     metrics = Metrics(0.122, 1.33e-4, 0.00075, 0.054, 8192)
-    return replace(case.blank(), status=PASS, reason="", metrics=metrics, runs=2)
+    return replace(case.not_run(), status=PASS, reason="", not_run=False, metrics=metrics, runs=2)
 
 
 def failing(case: Case) -> CaseResult:
@@ -53,17 +55,13 @@ class Worker:
         self.answer = answer
         self.info = adapter(*features)
         self.asked: list[str] = []
-        self.closed = 0
 
-    def open(self) -> Opened:
-        return Opened(self.info, (self.info,), AdapterTraits(subgroup_size=8))
+    def open(self, engine: str) -> Opened:
+        return Opened(self.info, (self.info,), MeasuredNumerics(subgroup_size=8))
 
     def run(self, case: Case) -> CaseResult:
         self.asked.append(case.id)
         return self.answer(case)
-
-    def close(self) -> None:
-        self.closed += 1
 
 
 class Log:
@@ -86,7 +84,7 @@ class Log:
 
 
 def verified(plan: Plan, worker: Worker, log: Log | None = None) -> Report:
-    return run(plan, log, cast(Supervisor, worker))
+    return run(plan, cast(Supervisor, worker), log)
 
 
 # ---- the plan ----
@@ -107,9 +105,9 @@ def test_a_case_is_whole() -> None:
     for case, family in zip(plan.cases(PATH), FOUR, strict=True):
         assert (case.path, case.shape, case.family) == (PATH, TILE, family)
         assert (case.seed, case.repeat) == (7, 20)
-        assert case.id == case.blank().id
-        assert case.blank().shape_class == PATH.shape_class(TILE)
-        assert (case.blank().status, case.blank().reason) == (ERROR, "not run")
+        assert case.id == case.not_run().id
+        assert case.not_run().shape_class == PATH.shape_class(TILE)
+        assert (case.not_run().status, case.not_run().reason) == (ERROR, "not run")
 
 
 def test_a_shape_that_is_named_twice_runs_once() -> None:
@@ -120,7 +118,7 @@ def test_a_shape_that_is_named_twice_runs_once() -> None:
         "1x77x131",
         "64x128x128:mlp",
     ]
-    assert blank(plan).shapes == ("64x128x128", "1x77x131", "64x128x128:mlp")
+    assert not_run(plan).shapes == ("64x128x128", "1x77x131", "64x128x128:mlp")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +135,7 @@ def test_a_shape_that_is_named_twice_runs_once() -> None:
     ],
 )
 def test_k_searches_the_printed_id(keep: str | None, count: int) -> None:
-    plan = replace(PLAN, shapes=(SMALL, TILE), keep=keep)
+    plan = replace(PLAN, shapes=(SMALL, TILE), filter=keep)
     assert len(plan.cases(PATH)) == count
 
 
@@ -148,14 +146,14 @@ def test_the_features_to_switch_on() -> None:
 
 
 def test_a_blank_report_is_not_green() -> None:
-    report = blank(replace(PLAN, paths=(PATH, SECOND), seed=9, required=("second",)))
+    report = not_run(replace(PLAN, paths=(PATH, SECOND), seed=9, required=("second",)))
     assert (report.exit_code, report.seed, report.required) == (3, 9, ("second",))
     assert report.version == __version__
     assert [path.status for path in report.paths] == [ERROR, ERROR]
     assert [case.reason for case in report.cases] == ["not run"] * 8
     assert not report.active
     assert len(report.paths[0].source_hash) == 64
-    assert blank(replace(PLAN, keep="nothing")).exit_code == 3
+    assert not_run(replace(PLAN, filter="nothing")).exit_code == 3
 
 
 # ---- a run ----
@@ -167,10 +165,9 @@ def test_a_run_that_passes() -> None:
     assert report.exit_code == 0
     assert report.status_line == "f16-storage matmul active"
     assert report.platforms[0].adapter == worker.info
-    assert report.platforms[0].traits == AdapterTraits(subgroup_size=8)
+    assert report.platforms[0].numerics == MeasuredNumerics(subgroup_size=8)
     assert report.notes == ("llvmpipe is a CPU adapter: its verdicts say nothing about a GPU",)
     assert worker.asked == [f"f16-storage/64x128x128/{family}" for family in FOUR]
-    assert worker.closed == 1
     assert log.events == [
         "opened llvmpipe 1",
         *(
@@ -185,15 +182,15 @@ def test_a_run_that_passes() -> None:
 
 
 def test_the_uniform_line_of_a_single_shape_has_no_suffix_and_any_other_has() -> None:
-    lines = [case.line for case in verified(PLAN, Worker()).cases]
-    assert lines[0].endswith("— PASS")
-    assert [line.split(" · ")[1:] for line in lines[1:]] == [
+    *cases, _ = lines(verified(PLAN, Worker()))
+    assert cases[0].endswith("— PASS")
+    assert [line.split(" · ")[1:] for line in cases[1:]] == [
         [f"64x128x128 {family}"] for family in FOUR[1:]
     ]
     twice = verified(replace(PLAN, shapes=(TILE, TILE)), Worker())
-    assert twice.cases[0].line == lines[0]
-    several = verified(replace(PLAN, shapes=(TILE, SMALL)), Worker())
-    assert all(" · " in case.line for case in several.cases)
+    assert next(iter(lines(twice))) == cases[0]
+    *several, _ = lines(verified(replace(PLAN, shapes=(TILE, SMALL)), Worker()))
+    assert all(" · " in line for line in several)
 
 
 def test_what_the_adapter_lacks_is_skipped_without_a_run() -> None:
@@ -222,14 +219,14 @@ def test_one_family_that_fails_rejects_the_path_and_the_rest_still_runs() -> Non
 def test_an_error_is_exit_3() -> None:
     def lost(case: Case) -> CaseResult:
         return (
-            replace(case.blank(), reason="device lost")
+            case.error(DeviceError("device lost", "run again"))
             if case.family == "integer"
             else passing(case)
         )
 
     report = verified(PLAN, Worker(lost))
     assert report.exit_code == 3
-    assert report.cases[2].line.endswith("ERROR: device lost · 64x128x128 integer")
+    assert [*lines(report)][2].endswith("ERROR: device lost · 64x128x128 integer")
 
 
 def interrupting(family: str, before: Callable[[Case], CaseResult]) -> Callable[[Case], CaseResult]:
@@ -247,7 +244,6 @@ def test_an_interrupted_run_reports_what_is_finished() -> None:
     assert report.interrupted
     assert report.exit_code == 130
     assert len(worker.asked) == 2, "nothing is started after an interruption"
-    assert worker.closed == 1
     first, second, *rest = report.cases
     assert (first.status, second.status) == (PASS, ERROR)
     assert second.reason == "not run: interrupted"
@@ -271,7 +267,7 @@ def test_a_fail_before_an_interruption_is_still_told() -> None:
         replace(PLAN, paths=()),
         replace(PLAN, shapes=()),
         replace(PLAN, families=()),
-        replace(PLAN, keep="no-such-case"),
+        replace(PLAN, filter="no-such-case"),
     ],
 )
 def test_an_empty_plan_is_an_error(plan: Plan) -> None:
@@ -279,29 +275,26 @@ def test_an_empty_plan_is_an_error(plan: Plan) -> None:
     with pytest.raises(CannotVerifyError) as caught:
         verified(plan, worker)
     assert caught.value.message.startswith("nothing was verified")
-    assert (plan.keep or "") in caught.value.message
+    assert (plan.filter or "") in caught.value.message
     assert caught.value.exit_code == 3
     assert worker.asked == []
-    assert worker.closed == 1
 
 
 def test_a_path_without_a_case_left_is_not_judged() -> None:
-    plan = replace(PLAN, paths=(PATH, SECOND), keep="^f16-storage/")
+    plan = replace(PLAN, paths=(PATH, SECOND), filter="^f16-storage/")
     report = verified(plan, Worker(passing, "subgroups"))
     assert [path.path for path in report.paths] == ["f16-storage"]
     required = verified(replace(plan, required=("second",)), Worker(passing, "subgroups"))
     assert required.exit_code == 3
 
 
-def test_no_device_at_all_ends_the_run_and_the_worker() -> None:
+def test_no_device_at_all_ends_the_run() -> None:
     class Bare(Worker):
-        def open(self) -> Opened:
+        def open(self, engine: str) -> Opened:
             raise NoAdapterError("no adapter", "install one")
 
-    worker = Bare()
     with pytest.raises(NoAdapterError):
-        verified(PLAN, worker)
-    assert worker.closed == 1
+        verified(PLAN, Bare())
 
 
 # ---- replay ----

@@ -19,16 +19,19 @@ from tinygate.core.case import Case
 from tinygate.core.errors import DeviceError, ShaderError
 from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult, PathResult, Status
+from tinygate.core.results import CaseResult, PathResult
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 from tinygate.gpu.engines.base import Device
 from tinygate.paths.builtin import BUILTIN
-from tinygate.verification import run as verify
 from tinygate.verification.plan import Plan
-from tinygate.verification.run import Silent
-from tinygate.worker.process import Session
+from tinygate.verification.run import Silent, run
+from tinygate.verification.verify import verify_plan
+from tinygate.worker.process import WorkerLoop
 from tinygate.worker.protocol import Open, Opened
 from tinygate.worker.supervisor import Supervisor
+
+pytestmark = pytest.mark.slow
 
 STORAGE = BUILTIN[0]
 SMALL = Shape(17, 33, 65)
@@ -56,9 +59,9 @@ def endless(tmp_path: Path) -> Case:
 @pytest.fixture
 def supervisor(device: Device) -> Iterator[Supervisor]:
     """With more patience than any test here has."""
-    worker = Supervisor("native", None, (), 600)
-    yield worker
-    worker.close()
+    with Supervisor(None, (), 600) as worker:
+        worker.start("native")
+        yield worker
 
 
 def pid(supervisor: Supervisor) -> int:
@@ -68,7 +71,7 @@ def pid(supervisor: Supervisor) -> int:
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL"])
 def test_a_crash_is_that_cases_error(supervisor: Supervisor, endless: Case, name: str) -> None:
-    supervisor.open()
+    supervisor.open("native")
     crashed = pid(supervisor)
     # Whenever it comes, the case is under way or about to be: it takes minutes.
     timer = threading.Timer(0.5, os.kill, (crashed, signal.Signals[name]))
@@ -98,7 +101,7 @@ def test_a_crash_in_a_run_leaves_the_rest(
         def run(self, case: Case) -> CaseResult:
             if case.path.name != endless.path.name:
                 return super().run(case)
-            self.open()
+            self.open("native")
             timer = threading.Timer(0.5, os.kill, (pid(self), signal.SIGSEGV))
             timer.start()
             result = super().run(case)
@@ -106,7 +109,8 @@ def test_a_crash_in_a_run_leaves_the_rest(
             return result
 
     plan = Plan((endless.path, STORAGE), (endless.shape,), families=("uniform",))
-    report = verify.run(plan, worker=Crashing("native", None, (), 600))
+    with Crashing(None, (), 600) as worker:
+        report = run(plan, worker)
     first, second = report.paths
     assert first.status is Status.ERROR
     assert "SIGSEGV" in first.reason
@@ -122,9 +126,9 @@ def test_the_worker_runs_on_the_python_that_is_named(
     program.write_text(f"#!/bin/sh\ntouch '{started}'\nexec '{sys.executable}' \"$@\"\n")
     program.chmod(0o755)
     monkeypatch.setenv("TINYGATE_WORKER_PYTHON", text and str(program))
-    worker = Supervisor("native", None, (), 600)
-    assert worker.run(NEXT).status is Status.PASS
-    worker.close()
+    with Supervisor(None, (), 600) as worker:
+        worker.start("native")
+        assert worker.run(NEXT).status is Status.PASS
     assert started.exists() == bool(text)
 
 
@@ -133,24 +137,25 @@ def test_a_python_that_is_not_there_is_an_error_with_a_hint(
 ) -> None:
     monkeypatch.setenv("TINYGATE_WORKER_PYTHON", str(tmp_path / "none"))
     with pytest.raises(DeviceError, match=r"the worker does not start: .*none") as caught:
-        Supervisor("native", None, (), 600).start()
+        Supervisor(None, (), 600).start("native")
     assert "TINYGATE_WORKER_PYTHON" in caught.value.hint
 
 
-def opened_session() -> Session:
-    session = Session()
-    assert isinstance(session.answer(OPEN), Opened)
-    return session
+def opened_loop() -> WorkerLoop:
+    loop = WorkerLoop()
+    assert isinstance(loop.answer(OPEN), Opened)
+    return loop
 
 
 def test_a_lost_device_is_not_used_again(device: Device) -> None:
     """The worker answers with the error itself, on which the supervisor starts a new one."""
-    session = opened_session()
-    result = session.answer(NEXT)
+    loop = opened_loop()
+    result = loop.answer(NEXT)
     assert isinstance(result, CaseResult)
     assert result.status is Status.PASS
-    session._harness.device.close()  # type: ignore[attr-defined]
-    answer = session.answer(NEXT)
+    assert loop._device is not None
+    loop._device.harness.device.close()
+    answer = loop.answer(NEXT)
     assert isinstance(answer, DeviceError)
     assert answer.message.startswith("device lost: ")
 
@@ -191,9 +196,9 @@ def test_a_fault_of_tinygates_own_is_no_verdict(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    session = opened_session()
+    loop = opened_loop()
     monkeypatch.setattr("tinygate.gate.case_run.generate", broken)
-    answer = session.answer(NEXT)
+    answer = loop.answer(NEXT)
     assert isinstance(answer, DeviceError)
     assert answer.message == "internal error: ZeroDivisionError: oh"
 
@@ -250,7 +255,7 @@ class InterruptedAt(Supervisor):
     """Ctrl-C in the middle of the case with that number."""
 
     def __init__(self, number: int) -> None:
-        super().__init__("native", None, (), 600)
+        super().__init__(None, (), 600)
         self.left = number
 
     def run(self, case: Case) -> CaseResult:
@@ -279,7 +284,8 @@ def test_ctrl_c_keeps_what_is_finished(device: Device, number: int) -> None:
     heard = Heard()
     other = replace(STORAGE, name="other")
     plan = Plan((STORAGE, other), (SMALL,))
-    report = verify.run(plan, heard, InterruptedAt(number))
+    with InterruptedAt(number) as worker:
+        report = run(plan, worker, heard)
     assert report.interrupted
     assert report.exit_code == 130
     statuses = [case.status for case in report.cases]
@@ -294,7 +300,8 @@ def test_ctrl_c_keeps_what_is_finished(device: Device, number: int) -> None:
 def test_ctrl_c_after_a_path_keeps_its_verdict(device: Device) -> None:
     """A path whose every case had run is what it is; the next one is not."""
     other: FastPath = replace(STORAGE, name="other")
-    report = verify.run(Plan((STORAGE, other), (SMALL,)), worker=InterruptedAt(5))
+    with InterruptedAt(5) as worker:
+        report = run(Plan((STORAGE, other), (SMALL,)), worker)
     first, second = report.paths
     assert (first.status, second.status) == (Status.PASS, Status.ERROR)
     assert first.active
@@ -314,7 +321,7 @@ def test_ctrl_c_between_cases(device: Device, moment: str, monkeypatch: pytest.M
             raise KeyboardInterrupt
 
     monkeypatch.setattr(heard, moment, interrupt)
-    report = verify.run(Plan((STORAGE,), (SMALL,)), heard)
+    report = verify_plan(Plan((STORAGE,), (SMALL,)), heard)
     assert report.interrupted
     assert report.exit_code == 130
     assert report.cases[0].status is Status.PASS

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tinygate.core.errors import ConfigError
-from tinygate.paths.toml_file import WORDS, Table, file_error, is_there, parse, shown, word
+from tinygate.core.text import shown
+from tinygate.paths.toml_file import WORDS, Table, file_error, is_there, parse, word
 
 # What one call asks for and no file may: a `list = true` left somewhere above would let every CI
 # step pass without verifying anything.
@@ -75,7 +76,7 @@ def find(directory: Path | None = None) -> tuple[Path, Table] | None:
     return None
 
 
-def place(command: str, option: str, directory: Path | None = None) -> str:
+def location(command: str, option: str, directory: Path | None = None) -> str:
     """Where the nearest configuration file sets an option of a command: file and key.
 
     Raises:

@@ -126,8 +126,9 @@ def _sentence(error: BaseException) -> tuple[str, str]:
 
 
 def _help_for(args: Sequence[str], what: str) -> str:
-    commands = ("probe", "paths", "verify", "replay", "new")
-    command = next((arg for arg in args if arg in commands), None)
+    from tinygate.cli.app import command_names
+
+    command = next((arg for arg in args if arg in command_names()), None)
     if command == "verify" and "unexpected extra argument" in what:
         for arg in (arg for arg in args if arg in what):
             if arg.endswith(".toml"):

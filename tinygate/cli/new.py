@@ -1,10 +1,12 @@
-"""`tinygate new NAME`: a kernel and its manifest that pass the gate, to start from."""
+"""`tinygate new NAME`: write a kernel and its manifest that pass the gate, to start from."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
+from tinygate.cli import options
 from tinygate.core.errors import UsageError
 
 _WGSL = """\
@@ -67,6 +69,20 @@ fields = ["M", "K", "N", 0]
 x = {{ axis = "N", per = 16 }}
 y = {{ axis = "M", per = 8 }}
 """
+
+
+def new(
+    name: options.Name,
+    debug: options.Debug = False,
+) -> None:
+    """Write a kernel and its manifest that pass, to start from.
+
+    NAME: what the path is to be called. Both go into the current folder.
+
+    Example: tinygate new my-path
+    """
+    kernel, manifest = write(name, Path())
+    sys.stdout.write(f"wrote {kernel} and {manifest}\nnext: tinygate verify --path {manifest}\n")
 
 
 def write(name: str, folder: Path) -> tuple[Path, Path]:

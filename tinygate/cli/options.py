@@ -13,17 +13,10 @@ from typing import Annotated
 
 import typer
 
-from tinygate.paths.toml_file import shown
-
-
-class OutputFormat(StrEnum):
-    """What stdout carries."""
-
-    TEXT = "text"
-    JSON = "json"
-    JUNIT = "junit"
-    GITHUB = "github"
-    MARKDOWN = "markdown"
+from tinygate.core.engine import ENGINES
+from tinygate.core.shape import DEFAULT_SUITE, SUITES
+from tinygate.core.text import shown
+from tinygate.report import ReportFormat
 
 
 class ColorMode(StrEnum):
@@ -34,14 +27,14 @@ class ColorMode(StrEnum):
     NEVER = "never"
 
 
-def whole(least: int, most: int) -> Callable[[str | int], int]:
+def integer(min_: int, max_: int) -> Callable[[str | int], int]:
     """A parser of whole numbers within bounds."""
 
     def parse(value: str | int) -> int:
         text = str(value).strip()
-        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not least <= int(text) <= most:
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text) or not min_ <= int(text) <= max_:
             raise typer.BadParameter(
-                f"{shown(text, 40)!r} is not a whole number from {least} to {most}"
+                f"{shown(text, 40)!r} is not a whole number from {min_} to {max_}"
             )
         return int(text)
 
@@ -59,6 +52,8 @@ def seconds(value: str | float) -> float:
     )
 
 
+_SUITES = (f"{DEFAULT_SUITE} (the default)", *(s for s in SUITES if s != DEFAULT_SUITE))
+
 Engine = Annotated[
     list[str] | None,
     typer.Option(
@@ -66,7 +61,7 @@ Engine = Annotated[
         envvar="TINYGATE_ENGINE",
         show_envvar=False,
         metavar="NAME",
-        help="WebGPU engine, native or dawn; `verify` takes several.",
+        help=f"WebGPU engine, {' or '.join(ENGINES)}; `verify` takes several.",
     ),
 ]
 Adapter = Annotated[
@@ -130,7 +125,7 @@ Suite = Annotated[
         envvar="TINYGATE_SUITE",
         show_envvar=False,
         metavar="NAME",
-        help="smoke (the default), ragged, inference, training, head, production; repeatable.",
+        help=f"{', '.join(_SUITES)}; repeatable.",
     ),
 ]
 Path = Annotated[
@@ -157,7 +152,7 @@ NoPlugins = Annotated[
 Manifests = Annotated[list[str] | None, typer.Argument(metavar="FILE.toml", hidden=True)]
 Name = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
 Saved = Annotated[str, typer.Argument(metavar="FILE", hidden=True)]
-Keep = Annotated[
+Filter = Annotated[
     str | None,
     typer.Option(
         "-k",
@@ -183,7 +178,7 @@ Seed = Annotated[
         "--seed",
         envvar="TINYGATE_SEED",
         show_envvar=False,
-        parser=whole(0, 2**63 - 1),
+        parser=integer(0, 2**63 - 1),
         metavar="SEED",
         help="Seed of every input: 0 to 2^63-1.",
     ),
@@ -194,9 +189,9 @@ Repeat = Annotated[
         "--repeat",
         envvar="TINYGATE_REPEAT",
         show_envvar=False,
-        parser=whole(2, 10_000),
+        parser=integer(2, 10_000),
         metavar="N",
-        help="Fresh runs per case, which must agree: 2 to 10000.",
+        help="Runs per case; outputs must agree bit for bit: 2 to 10000.",
     ),
 ]
 Require = Annotated[
@@ -206,17 +201,17 @@ Require = Annotated[
         envvar="TINYGATE_REQUIRE",
         show_envvar=False,
         metavar="NAME",
-        help="A path whose SKIP is exit 3; repeatable.",
+        help="Exit 3 if this path is skipped; repeatable.",
     ),
 ]
 Format = Annotated[
-    OutputFormat,
+    ReportFormat,
     typer.Option(
         "--output-format",
         envvar="TINYGATE_OUTPUT_FORMAT",
         show_envvar=False,
         metavar="FORMAT",
-        help="What goes to stdout: text, json, junit, github, markdown.",
+        help=f"What goes to stdout: {', '.join(ReportFormat)}.",
     ),
 ]
 ExportJson = Annotated[
@@ -226,7 +221,7 @@ ExportJson = Annotated[
         envvar="TINYGATE_EXPORT_JSON",
         show_envvar=False,
         metavar="FILE",
-        help="Write the report there too; '-' is stdout.",
+        help="Also write JSON to FILE; '-' is stdout.",
     ),
 ]
 ExportJunit = Annotated[
@@ -236,7 +231,7 @@ ExportJunit = Annotated[
         envvar="TINYGATE_EXPORT_JUNIT",
         show_envvar=False,
         metavar="FILE",
-        help="The same as JUnit XML.",
+        help="Also write JUnit XML to FILE.",
     ),
 ]
 ExportMarkdown = Annotated[
@@ -246,7 +241,7 @@ ExportMarkdown = Annotated[
         envvar="TINYGATE_EXPORT_MARKDOWN",
         show_envvar=False,
         metavar="FILE",
-        help="The same as Markdown.",
+        help="Also write Markdown to FILE.",
     ),
 ]
 Quiet = Annotated[
@@ -269,4 +264,5 @@ SaveFailures = Annotated[
         help="Write operands and results of each FAIL there, for replay.",
     ),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 ListCases = Annotated[bool, typer.Option("--list", help="List the cases and run none.")]

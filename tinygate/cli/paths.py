@@ -1,14 +1,37 @@
-"""`tinygate paths`: the registered paths, as declared."""
+"""`tinygate paths`: list the registered paths, as declared."""
 
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 
+from tinygate.cli import options
+from tinygate.cli.lookup import load_paths
+from tinygate.cli.terminal import Terminal
 from tinygate.core.fast_path import FastPath
 from tinygate.core.text import clean
 
 _HEAD = ("path", "pill", "B stored", "products", "sums", "requires", "from")
+
+
+def paths(
+    manifests: options.Manifests = None,
+    as_json: options.Json = False,
+    no_plugins: options.NoPlugins = False,
+    debug: options.Debug = False,
+) -> None:
+    """List the registered paths and where each comes from.
+
+    FILE.toml: manifests to list too.
+
+    Example: tinygate paths
+    """
+    every = load_paths(no_plugins, manifests or ()).paths
+    if as_json:
+        sys.stdout.write(render_json(every))
+    else:
+        sys.stdout.write(render_text(every, Terminal.of("auto", sys.stdout).width))
 
 
 def render_json(paths: tuple[FastPath, ...]) -> str:

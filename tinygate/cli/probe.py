@@ -1,39 +1,66 @@
-"""`tinygate probe`: what is there, what would be used and why, what each path finds there."""
+"""`tinygate probe`: show the adapters, the default one and why, and what each path finds there."""
 
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, dataclass
 
+import typer
+
+from tinygate.cli import options, provenance
+from tinygate.cli.lookup import load_paths, one_engine
 from tinygate.core import adapter as adapters
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MeasuredNumerics
 from tinygate.core.fast_path import FastPath
 from tinygate.core.text import clean
 from tinygate.report.summary import subgroup
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+
+def probe(
+    context: typer.Context,
+    manifests: options.Manifests = None,
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
+    as_json: options.Json = False,
+    no_plugins: options.NoPlugins = False,
+    debug: options.Debug = False,
+) -> None:
+    """List adapters, the one used and why, what each path finds.
+
+    FILE.toml: manifests to try too.
+
+    Example: tinygate probe --json
+    """
+    registry = load_paths(no_plugins, manifests or ())
+    chosen = provenance.read(context, "engine", one_engine, engine)
+    with provenance.blamed(context, "adapter"):
+        found = measure(chosen, adapter, registry.paths)
+    sys.stdout.write(render_json(found) if as_json else render_text(found))
 
 
 @dataclass(frozen=True)
 class Probe:
-    """`traits` were measured on the chosen adapter."""
+    """`numerics` were measured on the chosen adapter."""
 
     engine: str
     adapters: tuple[AdapterInfo, ...]
     chosen: AdapterInfo
     why: str
     notes: tuple[str, ...]
-    traits: AdapterTraits
+    numerics: MeasuredNumerics
     paths: tuple[FastPath, ...]
 
     def missing(self, path: FastPath) -> str:
         """What a path lacks here, in words."""
-        return path.lacks(self.chosen)
+        return path.missing_features(self.chosen)
 
 
-def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
+def measure(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
     """List the engine's adapters, choose one, open it, and measure what WGSL leaves open.
 
     Raises:
@@ -41,20 +68,17 @@ def probe(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
         UnknownNameError: where none matches the query.
         DeviceError: where the driver fails.
     """
-    supervisor = Supervisor(engine, query, Plan(paths, ()).features, DEFAULT_TIMEOUT)
-    try:
-        found = supervisor.adapters().adapters
+    with Supervisor(query, Plan(paths, ()).features, DEFAULT_TIMEOUT) as worker:
+        found = worker.adapters(engine).adapters
         chosen = adapters.choose(found, query, engine=engine)
-        opened = supervisor.open()
-    finally:
-        supervisor.close()
+        opened = worker.open(engine)
     return Probe(
         engine=engine,
         adapters=found,
         chosen=chosen,
         why=adapters.reason(chosen, found, query),
         notes=adapters.notes(found, chosen),
-        traits=opened.traits,
+        numerics=opened.numerics,
         paths=paths,
     )
 
@@ -71,7 +95,7 @@ def render_json(probe: Probe) -> str:
                 "chosen": probe.chosen.index,
                 "why": probe.why,
                 "notes": probe.notes,
-                "traits": asdict(probe.traits),
+                "numerics": asdict(probe.numerics),
                 "paths": [
                     {
                         "path": path.name,
@@ -95,8 +119,8 @@ def render_text(probe: Probe) -> str:
     lines = [f"engine {probe.engine} {probe.chosen.engine_version}"]
     for adapter in probe.adapters:
         chosen = adapter.index == probe.chosen.index
-        lines += _adapter(adapter, probe.traits if chosen else None)
-    lines.append(f"would use {probe.chosen.index}: {probe.why}")
+        lines += _adapter(adapter, probe.numerics if chosen else None)
+    lines.append(f"default adapter: {probe.chosen.index} ({probe.why})")
     lines += [f"note: {note}" for note in probe.notes]
     lines.append("")
     width = max(len(path.name) for path in probe.paths)
@@ -108,17 +132,17 @@ def render_text(probe: Probe) -> str:
     return "".join(f"{clean(line)}\n" for line in lines)
 
 
-def _adapter(adapter: AdapterInfo, traits: AdapterTraits | None) -> list[str]:
-    mark = "*" if traits else " "
+def _adapter(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> list[str]:
+    mark = "*" if numerics else " "
     rounding = []
-    if traits:
+    if numerics:
         rounding = [
-            f"f32 sums {_rounding(traits.f32_round_to_nearest)}",
-            f"f16 conversion {_rounding(traits.f16_round_to_nearest)}",
-            f"f16 subnormals {'kept' if traits.f16_subnormals else 'flushed'}",
+            f"f32 sums {_rounding(numerics.f32_round_to_nearest)}",
+            f"f16 conversion {_rounding(numerics.f16_round_to_nearest)}",
+            f"f16 subnormals {'kept' if numerics.f16_subnormals else 'flushed'}",
         ]
     rows = [
-        [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, traits)],
+        [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, numerics)],
         [f"features: {', '.join(adapter.features) or 'none'}"],
         [f"limits: {_limits(adapter.limits)}"],
         rounding,
@@ -132,7 +156,7 @@ def _rounding(nearest: bool) -> str:
     return "to nearest" if nearest else "not to nearest"
 
 
-def _limits(limits: Limits) -> str:
+def _limits(limits: AdapterLimits) -> str:
     return (
         f"binding {_size(limits.max_storage_buffer_binding_size)}, "
         f"buffer {_size(limits.max_buffer_size)}, "

@@ -7,12 +7,13 @@ import difflib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar, get_args
+from functools import partial
+from typing import Any, Protocol, TypeVar, get_args
 
 import typer
 
 from tinygate.core.errors import UsageError
-from tinygate.paths.toml_file import shown
+from tinygate.core.text import shown
 
 # Read by the scripts, the tests and the engines, and no option's.
 _OTHERS = (
@@ -39,31 +40,41 @@ def origin(context: Any, name: str) -> str:
     if source == "DEFAULT_MAP":
         from tinygate.cli import config
 
-        return config.place(str(context.info_name), config.flag(parameter.opts))
+        return config.location(str(context.info_name), config.flag(parameter.opts))
     return ""
 
 
 @contextmanager
 def blamed(context: Any, *names: str) -> Iterator[None]:
-    """Have a UsageError name where the value is from. Of several parameters it is the one whose
-    flag or value the message names."""
+    """Have a UsageError name where the option's value is from. Of several parameters it is the one
+    that the error says it is about."""
     try:
         yield
     except UsageError as error:
         for name in names:
             flags = next(p.opts for p in context.command.params if p.name == name)
-            if len(names) > 1 and not _names(error.message, flags, context.params[name]):
+            if len(names) > 1 and error.option not in flags:
                 continue
             if where := origin(context, name):
-                message = error.message
-                for flag in flags:
-                    message = message.removeprefix(f"{flag}: ")
-                raise type(error)(f"{where}: {message}", remedy(where, error.hint)) from error
+                raise error.set_by(where, remedy(where, error.hint)) from error
         raise
 
 
+class Read(Protocol):
+    """Parse a parameter's value; a UsageError names where it is from."""
+
+    def __call__(self, name: str, parse: Callable[[T], R], value: T) -> R:
+        """Parse the value of the parameter of that name."""
+        ...
+
+
+def reader(context: Any) -> Read:
+    """`read` for one command's context."""
+    return partial(read, context)
+
+
 def read(context: Any, name: str, parse: Callable[[T], R], value: T) -> R:
-    """A parameter's value, parsed; a UsageError names where it is from."""
+    """Parse a parameter's value; a UsageError names where it is from."""
     with blamed(context, name):
         return parse(value)
 
@@ -108,10 +119,3 @@ def variables() -> set[str]:
             if isinstance(part, typer.models.OptionInfo) and part.envvar:
                 found.add(str(part.envvar))
     return found
-
-
-def _names(message: str, flags: list[str], value: object) -> bool:
-    if message.startswith("-"):  # it is about a flag
-        return any(message.startswith(f"{flag}: ") for flag in flags)
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return any(isinstance(v, str) and v and os.path.normpath(v) in message for v in values)

@@ -1,192 +1,81 @@
-"""`tinygate replay FILE`: run one saved failing case again, and compare with what was saved.
-
-A saved case may come from anybody, so nothing in the file is trusted: no pickles, no member but the
-known ones, no array that is not of the shape the file claims, nothing unpacked before its size is
-known to be that of its array.
-"""
+"""`tinygate replay FILE`: run one saved failing case again, and compare with what was saved."""
 
 from __future__ import annotations
 
 import contextlib
-import json
+import sys
 import tempfile
-import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+import typer
 
+from tinygate.cli import options, provenance
+from tinygate.core.engine import installed
 from tinygate.core.errors import UsageError
-from tinygate.core.family import FAMILIES
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import CaseResult, Report, Status
-from tinygate.core.shape import Shape
-from tinygate.gate.memory import available_memory
-from tinygate.gpu import engines
-from tinygate.numerics.inputs.generate import generate
-from tinygate.paths.registry import is_file
-from tinygate.paths.toml_file import shown
+from tinygate.core.results import CaseResult, Report
+from tinygate.core.status import Status
+from tinygate.core.text import clean, shown
+from tinygate.paths.registry import manifests
+from tinygate.worker.protocol import Redraw
+from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
 
-_ABOUT_BYTES = 1 << 16
-_HEADER_BYTES = 1 << 12  # at most, of an .npy member
-_DTYPES = {name: np.dtype(np.float32) for name in "ABFR"} | {"S": np.dtype(np.float64)}
-_MEMBERS = {f"{name}.npy" for name in ("about", *_DTYPES)}
-_HINT = "name a file that `tinygate verify --save-failures DIR` wrote"
+if TYPE_CHECKING:
+    from tinygate.report.saved_case import Saved
+    from tinygate.verification.plan import Plan
 
 
-@dataclass(frozen=True)
-class Saved:
-    """A saved case: what to run, and the arrays of the product that failed (R may be absent).
+def replay(
+    context: typer.Context,
+    file: options.Saved,
+    path: options.Path = None,
+    engine: options.Engine = None,
+    adapter: options.Adapter = None,
+    timeout: options.Timeout = DEFAULT_TIMEOUT,
+    verbose: options.Verbose = False,
+    no_plugins: options.NoPlugins = False,
+    color: options.Color = options.ColorMode.AUTO,
+    debug: options.Debug = False,
+) -> None:
+    """Run one saved failing case again and compare.
 
-    source, file     where the path was from; file is empty unless that was a manifest
-    place            engine and adapter it ran on; empty where the file does not say
+    FILE: what `tinygate verify --save-failures DIR` wrote. It runs on the engine that it failed
+    on, unless --engine says another.
+
+    Example: tinygate replay failures/f16-storage_17x33x65_uniform_12345.npz
     """
+    from tinygate.cli.lookup import load_paths, one_engine
+    from tinygate.cli.show import View
+    from tinygate.cli.verify import run_and_show
+    from tinygate.report.saved_case import load
+    from tinygate.verification.plan import Plan
 
-    path: str
-    source: str
-    file: str
-    shape: Shape
-    family: str
-    seed: int
-    repeat: int
-    arrays: dict[str, np.ndarray[Any, Any]]
-    place: tuple[str, str] = ("", "")
-
-
-class _UnfitError(Exception):
-    """What is wrong with a file, in words."""
-
-
-def load(file: Path) -> Saved:
-    """Read a saved case.
-
-    Raises:
-        UsageError: naming the file and what is wrong with it.
-    """
-    try:
-        if not file.is_file():
-            # Opening a pipe would wait for ever.
-            raise _UnfitError("is not a regular file" if file.exists() else "is not there")
-        with zipfile.ZipFile(file) as archive:
-            return _read(archive)
-    except Exception as error:  # a hostile archive finds more than zipfile and numpy document
-        what = str(error) if isinstance(error, _UnfitError) else _reason(error)
-        raise UsageError(f"{shown(file)} cannot be replayed: it {what}", _HINT) from error
+    saved = load(Path(file))
+    registry = load_paths(no_plugins, _manifests(saved, path or ()))
+    with tempfile.TemporaryDirectory(prefix="tinygate-replay-") as folder:
+        plan = Plan(
+            paths=(_path(saved, registry.paths),),
+            shapes=(saved.shape,),
+            families=(saved.family,),
+            seed=saved.seed,
+            repeat=max(2, saved.repeat),
+            timeout=timeout,
+            engines=(provenance.read(context, "engine", one_engine, engine or _engine(saved)),),
+            adapter=adapter,
+            save_failures=folder,
+        )
+        view = View(verbosity=int(verbose), color=color, names_saved=False)
+        with provenance.blamed(context, "adapter"):
+            report = run_and_show(plan, view)
+        if note := _elsewhere(saved, report):
+            sys.stderr.write(f"note: {clean(note)}\n")
+        sys.stdout.write(f"{_comparison(saved, plan, report)}\n")
+    raise typer.Exit(report.exit_code)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"cannot be read: {shown(error.strerror or error)}"
-    text = shown(" ".join(str(error).split()) or type(error).__name__)
-    return f"is damaged, or no saved case: {text}"
-
-
-def _read(archive: zipfile.ZipFile) -> Saved:
-    members = {info.filename: info for info in archive.infolist()}
-    if len(members) != len(archive.infolist()):
-        raise _UnfitError("holds a member twice")
-    if odd := sorted(set(members) - _MEMBERS):
-        raise _UnfitError(f"holds {shown(odd[0], 60)}, which is no part of a saved case")
-    if missing := sorted(_MEMBERS - {"R.npy"} - set(members)):
-        raise _UnfitError(f"has no {missing[0]}")
-    for name, info in members.items():
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise _UnfitError(f"holds {name} in an unknown compression")
-    about = _about(archive, members["about.npy"].file_size)
-    shape, family = _shape(about), _text(about, "family")
-    if family not in FAMILIES:
-        raise _UnfitError(f"names an unknown input family {shown(repr(family), 60)}")
-    sizes = {"A": (shape.M, shape.K), "B": (shape.K, shape.N)}
-    sizes |= dict.fromkeys("FRS", (shape.M, shape.N))
-    sizes = {name: size for name, size in sizes.items() if f"{name}.npy" in members}
-    wanted = {name: m * n * _DTYPES[name].itemsize for name, (m, n) in sizes.items()}
-    for name, size in wanted.items():
-        if not size < members[f"{name}.npy"].file_size <= size + _HEADER_BYTES:
-            raise _UnfitError(f"holds another amount of {name} than {shape} has")
-    available = available_memory()
-    if available is not None and sum(wanted.values()) > available:
-        raise _UnfitError(f"holds more than the available memory of {available >> 20} MiB")
-    return Saved(
-        path=_text(about, "path"),
-        source=_text(about, "source"),
-        file=_text(about, "file"),
-        shape=shape,
-        family=family,
-        seed=_integer(about, "seed", 0, 2**63 - 1),
-        repeat=_integer(about, "repeat", 1, 10_000),
-        arrays={name: _array(archive, name, size) for name, size in sizes.items()},
-        place=(_text(about, "engine", ""), _text(about, "adapter", "")),
-    )
-
-
-def _about(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    """The case's description: a JSON object of this version."""
-    if size > _ABOUT_BYTES:
-        raise _UnfitError("has a description that is too large")
-    with archive.open("about.npy") as member:
-        shape, _, dtype = _header(member)
-        if shape != () or dtype.kind != "U":
-            raise _UnfitError("has a description that is no text")
-        # Bytes of UTF-32 are decoded here, because numpy takes any number for a character.
-        text = member.read(size).decode("utf-32-le" if dtype.str[0] == "<" else "utf-32-be")
-    about = json.loads(text.rstrip("\0"))
-    if not isinstance(about, dict) or about.get("schema_version") != 1:
-        raise _UnfitError("has a description of another version")
-    return about
-
-
-def _shape(about: dict[str, Any]) -> Shape:
-    text = _text(about, "shape")
-    try:
-        return Shape.parse(text)
-    except UsageError as error:
-        raise _UnfitError(f"names a shape that is none: {error.message}") from error
-
-
-def _text(about: dict[str, Any], key: str, default: str | None = None) -> str:
-    value = about.get(key, default)
-    if not isinstance(value, str):
-        raise _UnfitError(f"has no {key} in its description")
-    return value
-
-
-def _integer(about: dict[str, Any], key: str, least: int, most: int) -> int:
-    value = about.get(key)
-    if type(value) is not int or not least <= value <= most:
-        raise _UnfitError(f"has a {key} that is not a number from {least} to {most}")
-    return value
-
-
-def _header(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns come first, dtype; `member` is then at the data."""
-    version = np.lib.format.read_magic(member)
-    if version != (1, 0):
-        raise _UnfitError(f"holds an array in .npy version {version[0]}.{version[1]}, not 1.0")
-    return np.lib.format.read_array_header_1_0(member, max_header_size=_HEADER_BYTES)
-
-
-def _array(archive: zipfile.ZipFile, name: str, size: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """An array, whose header is held against what is expected before anything is made from it."""
-    with archive.open(f"{name}.npy") as member:
-        shape, by_columns, dtype = _header(member)
-        if shape != size or dtype != _DTYPES[name]:
-            found = f"{dtype.name}{list(shape)}"
-            raise _UnfitError(f"holds {name} as {found}, not {_DTYPES[name].name}{list(size)}")
-        data = bytearray(member.read())  # to the end, so that the checksum is checked
-    if len(data) != size[0] * size[1] * dtype.itemsize:
-        raise _UnfitError(f"is cut off in {name}")
-    flat = np.frombuffer(data, dtype)
-    return flat.reshape(size[::-1]).T if by_columns else flat.reshape(size)
-
-
-def scratch() -> tempfile.TemporaryDirectory[str]:
-    """Where the new run saves what it finds."""
-    return tempfile.TemporaryDirectory(prefix="tinygate-replay-")
-
-
-def chosen(saved: Saved, registered: Iterable[FastPath]) -> FastPath:
+def _path(saved: Saved, registered: Iterable[FastPath]) -> FastPath:
     """The path the case is of.
 
     Raises:
@@ -202,14 +91,14 @@ def chosen(saved: Saved, registered: Iterable[FastPath]) -> FastPath:
     )
 
 
-def manifests(saved: Saved, given: Iterable[str]) -> list[str]:
+def _manifests(saved: Saved, given: Iterable[str]) -> list[str]:
     """The manifests to look for the path in: those that --path was given, else the one it is from;
     none where it is from elsewhere.
 
     Raises:
         UsageError: where it is not there any more.
     """
-    named = [argument for argument in given if is_file(argument)]
+    named = manifests(given)
     if named or not saved.file:
         return named
     with contextlib.suppress(OSError, ValueError):
@@ -222,43 +111,42 @@ def manifests(saved: Saved, given: Iterable[str]) -> list[str]:
     )
 
 
-def engine(saved: Saved) -> list[str]:
+def _engine(saved: Saved) -> list[str]:
     """The engine it ran on, where that is one of this installation."""
-    name = saved.place[0].partition(" ")[0]
+    name = saved.saved_on[0].partition(" ")[0]
     with contextlib.suppress(UsageError):
-        return [engines.check(name)]
+        return [installed(name)]
     return []
 
 
-def same_inputs(saved: Saved, path: FastPath) -> bool:
-    """Whether this version draws the saved operands, bit for bit, somewhere in the case."""
-    return any(
-        _same(weights.B, saved.arrays["B"])
-        and any(_same(A, saved.arrays["A"]) for A in weights.activations())
-        for weights in generate(saved.family, saved.shape, path, saved.seed)
-    )
-
-
-def verdict(saved: Saved, path: FastPath, report: Report) -> str:
-    """What the new run has to say of the saved one, on one line."""
+def _comparison(saved: Saved, plan: Plan, report: Report) -> str:
+    """Say on one line what the new run has to do with the saved one."""
     result = next(iter(report.cases), None)
     if result is None or result.status not in (Status.PASS, Status.FAIL):
         return "replay: nothing to compare, because the case did not run"
-    inputs = "same bits as saved" if same_inputs(saved, path) else "drawn otherwise than saved"
+    from tinygate.report.saved_case import digest
+
+    (case,) = plan.cases(plan.paths[0])
+    request = Redraw(case, digest(saved.arrays["A"]), digest(saved.arrays["B"]))
+    with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
+        same = worker.redraws(request)
+    inputs = "same bits as saved" if same else "drawn otherwise than saved"
     return f"replay: inputs {inputs}; outputs {_outputs(saved, result)}"
 
 
-def elsewhere(saved: Saved, report: Report) -> str:
+def _elsewhere(saved: Saved, report: Report) -> str:
     """A note where the new run was on another engine or adapter than the saved one, else empty."""
     adapter = report.platforms[0].adapter
-    now = adapter.place if adapter else ("", "")
-    if not all(saved.place) or saved.place == now:
+    now = adapter.identity if adapter else ("", "")
+    if not all(saved.saved_on) or saved.saved_on == now:
         return ""
-    was = " on ".join(shown(part, 100) for part in saved.place)
+    was = " on ".join(shown(part, 100) for part in saved.saved_on)
     return f"the case was saved by {was}; this is {' on '.join(now)}"
 
 
 def _outputs(saved: Saved, result: CaseResult) -> str:
+    from tinygate.report.saved_case import different_bits, load, same_bits
+
     if result.status is Status.PASS:
         return "not compared: it passes now"
     if not result.saved:
@@ -267,19 +155,10 @@ def _outputs(saved: Saved, result: CaseResult) -> str:
         again = load(Path(result.saved))
     except UsageError as error:
         return f"not compared: {error.message}"
-    if not all(_same(again.arrays[name], saved.arrays[name]) for name in "AB"):
+    if not all(same_bits(again.arrays[name], saved.arrays[name]) for name in "AB"):
         return "not compared: other operands fail first now"
     F = saved.arrays["F"]
-    different = int(np.count_nonzero(_bits(again.arrays["F"]) != _bits(F)))
+    different = different_bits(again.arrays["F"], F)
     if not different:
         return "same bits as saved"
     return f"not the same: {different} of {F.size} outputs differ from the saved ones"
-
-
-def _same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    """Bit for bit: a NaN is equal to itself, 0 is not equal to -0."""
-    return a.shape == b.shape and np.array_equal(_bits(a), _bits(b))
-
-
-def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return array.view(np.uint32)

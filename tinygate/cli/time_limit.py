@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class OutOfPatienceError(Exception):
+class OutOfTimeError(Exception):
     """It took longer than it may."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfPatienceError where the body takes longer. A regular expression can be stopped so,
+    """Raise OutOfTimeError where the body takes longer. A regular expression can be stopped so,
     because `re` looks for signals while it matches. Off the main thread, and where a system has no
     timer, nothing is bounded.
     """
@@ -27,7 +27,7 @@ def at_most(seconds: float) -> Iterator[None]:
         return
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise OutOfPatienceError
+        raise OutOfTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -12,7 +12,7 @@ Kind = Literal["discrete", "integrated", "CPU", "unknown"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class AdapterLimits:
     """The adapter limits that decide whether a product fits. Bytes, or counts."""
 
     max_buffer_size: int
@@ -60,7 +60,7 @@ class AdapterInfo:
     backend: str
     driver: str
     features: tuple[str, ...]
-    limits: Limits
+    limits: AdapterLimits
     subgroup_min: int | None = None
     subgroup_max: int | None = None
     unavailable: tuple[tuple[str, str], ...] = ()
@@ -73,7 +73,7 @@ class AdapterInfo:
         return f"{self.index}: {self.name} ({self.kind}, {self.backend})"
 
     @property
-    def place(self) -> tuple[str, str]:
+    def identity(self) -> tuple[str, str]:
         """Engine with its version, adapter with backend and driver: what results may depend on."""
         return (
             f"{self.engine} {self.engine_version}",
@@ -82,7 +82,7 @@ class AdapterInfo:
 
 
 @dataclass(frozen=True)
-class AdapterTraits:
+class MeasuredNumerics:
     """What probes measured on an open device.
 
     subgroup_size        lanes that really ran together; None where the adapter has no subgroups
@@ -103,7 +103,7 @@ class Platform:
 
     engine: str
     adapter: AdapterInfo | None
-    traits: AdapterTraits | None
+    numerics: MeasuredNumerics | None
 
 
 # A discrete GPU before an integrated one before whatever else before a CPU.
@@ -152,7 +152,9 @@ def choose(
     if not found or not query:
         listed = ", ".join(adapter.summary for adapter in adapters)
         raise UnknownNameError(
-            f"no adapter matches {query!r}; there are {listed}", "tinygate probe"
+            f"no adapter matches {query!r}; there are {listed}",
+            "tinygate probe",
+            option="--adapter",
         )
     return min(found, key=rank)
 

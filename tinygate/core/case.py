@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tinygate.core.adapter import AdapterInfo
+from tinygate.core.errors import TinygateError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
+from tinygate.core.status import Status
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Case:
         """`path/MxKxN/family`."""
         return f"{self.path.name}/{self.shape.label}/{self.family}"
 
-    def blank(self) -> CaseResult:
+    def not_run(self) -> CaseResult:
         """The result before anything ran: ERROR "not run"."""
         return CaseResult(
             path=self.path.name,
@@ -39,3 +41,11 @@ class Case:
             family=self.family,
             seed=self.seed,
         )
+
+    def error(self, error: TinygateError) -> CaseResult:
+        """The result where it could not be verified."""
+        return replace(self.not_run(), reason=error.message, hint=error.hint, not_run=False)
+
+    def skip(self, reason: str) -> CaseResult:
+        """The result where path and shape do not fit each other."""
+        return replace(self.not_run(), status=Status.SKIP, reason=reason, not_run=False)

@@ -20,6 +20,8 @@ Every error carries a hint: what to do next, as a command where there is one.
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 
 class TinygateError(Exception):
     """Base of the tree. `str(error)` is the message alone; `hint` says what to do about it."""
@@ -31,19 +33,40 @@ class TinygateError(Exception):
         self.message = message
         self.hint = hint
 
-    def __reduce__(self) -> tuple[type[TinygateError], tuple[str, str]]:
-        # Errors cross the worker's pipe, so both fields must survive pickling.
-        return (type(self), (self.message, self.hint))
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross the worker's pipe, so everything they carry must survive pickling.
+        return (_revived, (type(self), self.__dict__))
 
     def render(self) -> str:
         """The two lines a user sees."""
         return f"tinygate: {self.message}\nhint: {self.hint}"
 
 
+def _revived(kind: type[TinygateError], state: dict[str, Any]) -> TinygateError:
+    error = kind(state["message"], state["hint"])
+    error.__dict__.update(state)
+    return error
+
+
 class UsageError(TinygateError):
-    """What was typed or configured is wrong; nothing was run."""
+    """What was typed or configured is wrong; nothing was run.
+
+    option     the flag whose value is wrong, as `--adapter`, where it is one flag's
+    about      what the message begins with: that flag, or the variable or file that set it
+    statement  the message without it
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str, hint: str, *, option: str = "", about: str = "") -> None:
+        super().__init__(f"{about}: {message}" if about else message, hint)
+        self.option = option or about
+        self.about = about
+        self.statement = message
+
+    def set_by(self, where: str, hint: str) -> Self:
+        """Give the same error about the variable or file that set the option."""
+        return type(self)(self.statement, hint, option=self.option, about=where)
 
 
 class ShapeError(UsageError):
@@ -79,7 +102,58 @@ class InputError(CannotVerifyError):
 
 
 class PackingRefusedError(CannotVerifyError):
-    """The weights hold a value that the storage format cannot represent."""
+    """An operand holds a value that the storage format cannot represent.
+
+    operand  "A" or "B"
+    index    [row, column] of the first such value; None where it is not known
+    value    that value
+    count    how many there are
+    """
+
+    def __init__(
+        self,
+        message: str,
+        hint: str = "keep these weights in f32, or scale them",
+        *,
+        operand: str = "B",
+        index: tuple[int, int] | None = None,
+        value: float = float("nan"),
+        count: int = 1,
+    ) -> None:
+        super().__init__(message, hint)
+        self.operand = operand
+        self.index = index
+        self.value = value
+        self.count = count
+
+    @classmethod
+    def over(
+        cls,
+        largest: float,
+        index: tuple[int, int],
+        value: float,
+        *,
+        operand: str = "B",
+        count: int = 1,
+    ) -> PackingRefusedError:
+        """Refuse a value over the format's largest: `refused: B[3,5]=7.0e4 and 2 more, over the
+        format's 65504`."""
+        row, column = index
+        more = f" and {count - 1} more" if count > 1 else ""
+        return cls(
+            f"refused: {operand}[{row},{column}]={_short(value)}{more}, "
+            f"over the format's {largest:g}",
+            operand=operand,
+            index=index,
+            value=value,
+            count=count,
+        )
+
+
+def _short(value: float) -> str:
+    """`7.0e4`; NaN and infinity as Python spells them."""
+    digits, e, exponent = f"{value:.1e}".partition("e")
+    return f"{digits}e{int(exponent)}" if e else digits
 
 
 class DeviceError(CannotVerifyError):

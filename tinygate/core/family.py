@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tinygate.core.errors import UnknownNameError
-from tinygate.paths.toml_file import shown
+from tinygate.core.text import shown
 
 DEFAULT_SEED = 12345
 
@@ -56,7 +56,10 @@ FAMILIES: dict[str, Family] = {
         Family("zero", "abs", activation=True, summary="all-zero weights"),
     )
 }
-DEFAULT_FAMILIES = ("uniform", "positive", "integer", "identity")
+# What must all have run and passed before a path may be active for a class; what `verify` runs.
+ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
+DEFAULT_FAMILIES = ACTIVATING_FAMILIES
+DEFAULT_INPUTS = ",".join(DEFAULT_FAMILIES)
 
 
 def parse_families(text: str) -> tuple[str, ...]:

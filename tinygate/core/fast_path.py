@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tinygate.core.adapter import AdapterInfo, MatrixConfiguration
-from tinygate.core.kernel_abi import BUILT_IN_LAYOUT, DEFAULT_DIMS, Field, Layout
-from tinygate.core.kernel_abi import Entry as Entry
+from tinygate.core.engine import TARGETS
+from tinygate.core.kernel_abi import BUILT_IN_LAYOUT, DEFAULT_DIMS, Entry, Field, Layout
 from tinygate.core.shape import Shape
 from tinygate.core.vocabulary import (
-    ENGINES,
-    MOST_K_I32,
-    QUANTISED,
+    MAX_K_I32,
+    QUANTIZED,
     Accumulator,
     AFormat,
     Format,
@@ -41,9 +40,9 @@ class FastPath:
     deterministic    two runs of the same input agree bit for bit
     opt_in           runs only when named
     multiple_of      (M, K, N) must be multiples of these, else SKIP
-    needs            a path that this one builds on: where that one failed, this one is SKIP
+    depends_on       a path that this one builds on: where that one failed, this one is SKIP
     fallback         the path that runs in its place where it is not active
-    matrix           (component, result) of the subgroup matrices that the kernel is written for
+    matrix_types     (component, result) of the subgroup matrices that the kernel is written for
     matrix_sizes     (M, N, K) of the configuration it is compiled for; None until it is known
     why              what makes this path safe to try, in words
     engines          engines the kernel is written for; on another the path is SKIP
@@ -71,31 +70,31 @@ class FastPath:
     deterministic: bool = True
     opt_in: bool = False
     multiple_of: tuple[int, int, int] = (1, 1, 1)
-    needs: str = ""
+    depends_on: str = ""
     fallback: str = "f32"
-    matrix: tuple[str, str] | None = None
+    matrix_types: tuple[str, str] | None = None
     matrix_sizes: tuple[int, int, int] | None = None
     source: str = "built in"
-    engines: tuple[str, ...] = ENGINES
+    engines: tuple[str, ...] = TARGETS
     layout: Layout = BUILT_IN_LAYOUT
     dims: tuple[Field, ...] = DEFAULT_DIMS
     guard: bool = True
     call: str = ""
-    readable: bool = True
+    readback: bool = True
     file: str = ""
 
     @property
-    def quantised(self) -> bool:
+    def quantized(self) -> bool:
         """Whether an operand is: then what is stored is far from its original even where right."""
-        return self.a in QUANTISED or self.b in QUANTISED
+        return self.a in QUANTIZED or self.b in QUANTIZED
 
     @property
-    def argument(self) -> str:
+    def cli_name(self) -> str:
         """What --path takes to choose it."""
         return self.file or self.name
 
     @property
-    def inactive(self) -> str:
+    def never_active_reason(self) -> str:
         """Why it is never active, whatever it passes; empty where it may be."""
         sums = "f16 sums lose with K what a small shape does not show"
         return sums if self.accumulate == "f16" else ""
@@ -121,10 +120,10 @@ class FastPath:
         sizes = "x".join(map(str, self.matrix_sizes or ()))
         return f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}/K{shape.k_class}"
 
-    def misfit(self, shape: Shape) -> str | None:
+    def shape_mismatch(self, shape: Shape) -> str | None:
         """Why this path can't run the shape by its own declaration, or None."""
-        if self.accumulate == "i32" and shape.K > MOST_K_I32:
-            return f"K={shape.K}: an i32 sum of int8 products is exact up to K={MOST_K_I32}"
+        if self.accumulate == "i32" and shape.K > MAX_K_I32:
+            return f"K={shape.K}: an i32 sum of int8 products is exact up to K={MAX_K_I32}"
         for axis, size, multiple in zip(
             "MKN", (shape.M, shape.K, shape.N), self.multiple_of, strict=True
         ):
@@ -132,7 +131,7 @@ class FastPath:
                 return f"{axis}={size} is not a multiple of {multiple} (multiple_of)"
         return None
 
-    def lacks(self, adapter: AdapterInfo) -> str:
+    def missing_features(self, adapter: AdapterInfo) -> str:
         """What the path requires and this adapter, by its engine, lacks, in words; empty where
         nothing."""
         if adapter.engine not in self.engines:
@@ -143,20 +142,20 @@ class FastPath:
         untold = [name for name in lacking if name not in reasons]
         if untold:
             told.insert(0, f"adapter lacks {', '.join(untold)}")
-        if not told and self.matrix and not self.configurations(adapter):
-            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix)}"]
+        if not told and self.matrix_types and not self.configurations(adapter):
+            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix_types)}"]
         return "; ".join(told)
 
     def configurations(self, adapter: AdapterInfo) -> tuple[MatrixConfiguration, ...]:
         """The subgroup matrices the kernel can use there, the largest first."""
-        found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix]
+        found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix_types]
         return tuple(sorted(dict.fromkeys(found), key=lambda m: -m.M * m.N * m.K))
 
-    def on(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
+    def for_adapter(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
         """The path as it runs there: itself, or compiled for every matrix the adapter lists, the
         largest under the path's own name. What is compiled for one already stays what it is."""
-        found = self.configurations(adapter) if self.matrix and not self.matrix_sizes else ()
-        if not found or self.lacks(adapter):
+        found = self.configurations(adapter) if self.matrix_types and not self.matrix_sizes else ()
+        if not found or self.missing_features(adapter):
             return (self,)
         return tuple(
             replace(

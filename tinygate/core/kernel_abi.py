@@ -20,9 +20,9 @@ AXES: tuple[Axis, ...] = ("M", "K", "N")
 SUBGROUP_SIZE = "subgroup_size"
 SYMBOLS = (*AXES, SUBGROUP_SIZE)
 
-MOST_BINDINGS = 16
-MOST_FIELDS = 64
-MOST_CONSTANTS = 64
+MAX_BINDINGS = 16
+MAX_FIELDS = 64
+MAX_CONSTANTS = 64
 
 
 def size_of(shape: Shape, axis: str) -> int:

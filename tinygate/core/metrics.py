@@ -1,18 +1,33 @@
-"""The numbers of a measured case: the seed's, and those predicted beside them. Frozen data."""
+"""Hold the numbers of a measured case, and those predicted beside them. Frozen data."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
+# The activation rule: max_abs below 1 % of mean |R|, and mean_rel below this.
+MEAN_REL_LIMIT = 0.005
 # An NMSE over this many times the prediction is warned about.
 NMSE_WARNING = 2.0
 
 
+def used_of(measured: float, limit: float) -> float:
+    """Give the share of a limit that is used up: 0.26 is "uses 26 % of limit".
+
+    What is not a number is over every limit: as NaN it would hide behind any other share.
+    """
+    if measured != measured:
+        return math.inf
+    if limit == 0:
+        return 0.0 if measured == 0 else math.inf
+    return measured / limit
+
+
 @dataclass(frozen=True)
 class Metrics:
-    """The seed's numbers: F against R, all float64. `count` elements, pooled products included.
+    """F against R, as the activation rule has it, all float64.
 
+    count            elements, pooled products included
     nmse             sum (F-R)^2 / sum R^2; 0 where R is all zero
     """
 
@@ -40,7 +55,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ErrorParts:
-    """What a quantised path's error is made of, each as an NMSE.
+    """What a quantized path's error is made of, each as an NMSE.
 
     stored     of S against T, the product of the originals: what storing does
     kernel     of F against S: what the kernel adds
@@ -76,6 +91,6 @@ class Comparison:
         return self.measured / self.predicted if self.predicted else float("inf")
 
     @property
-    def margin(self) -> float:
-        """The share of the limit that is left."""
-        return 1 - self.measured / self.limit if self.limit else 0.0
+    def used(self) -> float:
+        """Measured as a share of the limit; infinite where a limit of 0 is not met."""
+        return used_of(self.measured, self.limit)

@@ -6,54 +6,19 @@ Everything a report prints is in here, so a renderer is one pure function of a R
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from tinygate.core.adapter import Platform
-from tinygate.core.metrics import NMSE_WARNING, Comparison, ErrorParts, Metrics, Prediction
+from tinygate.core.metrics import (
+    NMSE_WARNING,
+    Comparison,
+    ErrorParts,
+    Metrics,
+    Prediction,
+)
+from tinygate.core.status import Check, State, Status
 
-SCHEMA_VERSION = 2
-
-# The families that must all have run and passed before a path may be active for a class.
-ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
-
-
-class Status(StrEnum):
-    """A verdict. A result starts as ERROR "not run", so nothing is green by omission."""
-
-    PASS = "PASS"
-    FAIL = "FAIL"
-    SKIP = "SKIP"
-    ERROR = "ERROR"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison: what was measured, against which limit, and the limit's reason.
-
-    `measured` and `limit` are None where the check is a yes or no. `reason` says what is wrong and
-    is empty on PASS.
-    """
-
-    name: str
-    status: Status
-    reason: str = ""
-    measured: float | None = None
-    limit: float | None = None
-    why: str = ""
-
-    @property
-    def budget(self) -> float | None:
-        """Share of the limit used up: 0.12 is "12% of budget". What is not a number is over every
-        limit: as NaN it would hide behind any other share."""
-        if self.measured is None or self.limit is None:
-            return None
-        if self.measured != self.measured:
-            return float("inf")
-        if self.limit == 0:
-            return 0.0 if self.measured == 0 else float("inf")
-        return self.measured / self.limit
+SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -64,7 +29,7 @@ class Failure:
     got, want        what is there and what should be; None where only the place is known
     where            the rows and columns that hold the wrong ones, in words
     cells            a map: the share of wrong elements in each cell_shape block, row by row
-    matrix           C, or the operand that is stored wrong
+    operand          C, or the operand that is stored wrong
     """
 
     count: int
@@ -75,10 +40,10 @@ class Failure:
     where: str
     cells: tuple[tuple[float, ...], ...]
     cell_shape: tuple[int, int]
-    matrix: str = "C"
+    operand: str = "C"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CaseResult:
     """One path x shape x family on one engine, judged.
 
@@ -86,13 +51,13 @@ class CaseResult:
     runs, failed     fresh dispatches made, and how many of them failed
     pooled           independently seeded products behind the metrics
     predicted        beside `metrics`, where the path declares enough to predict them
-    parts            of a quantised path's error: storing and kernel apart
+    parts            of a quantized path's error: storing and kernel apart
     failure          where C or B is wrong, on a FAIL that has a place
     warnings         what is not wrong, yet not as declared
     digests          SHA-256 of the first run's outputs, of the path and of the reference, where
                      there were any: what another engine's are compared with
+    not_run          nothing of it has run yet, nor was tried
     saved            the file that holds the operands and results of a failure
-    line             the `[ops]` line a user reads
     replay           the command that runs exactly this case again
     """
 
@@ -103,6 +68,7 @@ class CaseResult:
     seed: int
     status: Status = Status.ERROR
     reason: str = "not run"
+    not_run: bool = True
     hint: str = ""
     metrics: Metrics | None = None
     exact: tuple[int, int] | None = None
@@ -118,7 +84,6 @@ class CaseResult:
     engine: str = ""
     saved: str = ""
     seconds: float | None = None
-    line: str = ""
     replay: str = ""
 
     @property
@@ -145,36 +110,45 @@ class CaseResult:
         )
 
     @property
-    def budget(self) -> float | None:
-        """The worst share of a limit over this case's checks of the path; how far the reference is
-        to be trusted says nothing about the path's own margin."""
-        shares = (c.budget for c in self.checks if c.name != "reference")
-        return max((share for share in shares if share is not None), default=None)
+    def tightest(self) -> Check | None:
+        """The check that uses most of its limit; how far the reference is to be trusted says
+        nothing about the path."""
+        measured = [c for c in self.checks if c.used is not None and c.name != "reference"]
+        return max(measured, key=lambda check: check.used or 0.0, default=None)
+
+    @property
+    def used(self) -> float | None:
+        """The largest share of a limit that is used."""
+        return self.tightest.used if self.tightest else None
+
+    def __repr__(self) -> str:
+        return f"<CaseResult {self.id} {self.status}{_because(self.reason, self.status)}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PathResult:
     """One path over all its cases on one engine: one verdict, and the shape classes it is active
     for.
 
     missing          what the adapter lacks; empty where the path is detected
-    state            "active", "rejected", "unavailable", "unverified", or a weaker word for a path
-                     that passed without all the activating families ("passes uniform")
-    deciding         the id of the case that decided: on PASS the one nearest to its limit
+    deciding         the case that decided: on PASS the one nearest to its limit
+    lacking          activating families that did not run everywhere, on PASS
+    fallback         the path that runs in its place
     source_hash      SHA-256 over kernel, packer and constants: part of a verdict's identity
     """
 
     path: str
     pill: str
     status: Status
-    state: str
+    state: State
     reason: str = ""
     missing: str = ""
-    deciding: str = ""
+    deciding: CaseResult | None = None
+    lacking: tuple[str, ...] = ()
     active_classes: tuple[str, ...] = ()
+    fallback: str = "f32"
     source_hash: str = ""
     cases: tuple[CaseResult, ...] = ()
-    line: str = ""
     engine: str = ""
 
     @property
@@ -185,15 +159,47 @@ class PathResult:
     @property
     def active(self) -> bool:
         """Verified: every activating family ran on every shape asked for, and all passed."""
-        return self.state == "active"
+        return self.state is State.ACTIVE
 
     @property
-    def budget(self) -> float | None:
-        """The worst share of a limit over all cases."""
-        return max((c.budget for c in self.cases if c.budget is not None), default=None)
+    def used(self) -> float | None:
+        """The largest share of a limit that any case uses."""
+        return max((c.used for c in self.cases if c.used is not None), default=None)
+
+    @property
+    def state_words(self) -> str:
+        """The state as a reader sees it: "active", "rejected", "passes uniform"."""
+        if self.state is not State.PASSES_SOME:
+            return self.state.value
+        ran = sorted({case.family for case in self.cases if case.status is Status.PASS})
+        return f"{self.state} {', '.join(ran)}"
+
+    def __repr__(self) -> str:
+        why = _because(self.missing or self.reason, self.status)
+        classes = f" for {', '.join(self.active_classes)}" if self.active_classes else ""
+        return f"<PathResult {self.path} {self.status}, {self.state_words}{classes}{why}>"
 
 
 @dataclass(frozen=True)
+class EngineAgreement:
+    """Whether two engines computed the same bits.
+
+    what             a path, or "f32 reference"
+    engines          the two
+    agreeing         of `compared` cases, how many agree bit for bit
+    first            shape and family of the first case that differs
+    drivers          what explains a difference beforehand: adapter and backend of each
+    """
+
+    what: str
+    engines: tuple[str, str]
+    agreeing: int
+    compared: int
+    first: tuple[str, str] | None = None
+    drivers: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, repr=False)
 class Report:
     """A whole run. `required` are the paths without whose PASS it is exit 3; `agreements` say
     whether engines computed the same bits."""
@@ -206,16 +212,21 @@ class Report:
     paths: tuple[PathResult, ...]
     notes: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
-    agreements: tuple[str, ...] = ()
+    agreements: tuple[EngineAgreement, ...] = ()
     interrupted: bool = False
     started: str = ""
     seconds: float | None = None
     schema_version: int = field(default=SCHEMA_VERSION)
 
     @property
-    def several(self) -> bool:
+    def multi_engine(self) -> bool:
         """Whether engines have to be told apart."""
         return len(self.platforms) > 1
+
+    @property
+    def single_shape(self) -> bool:
+        """Whether one shape was asked for, so that lines need not name it."""
+        return len(set(self.shapes)) == 1
 
     def platform(self, engine: str) -> Platform:
         """What a result of that engine belongs to."""
@@ -233,9 +244,9 @@ class Report:
 
     @property
     def status_line(self) -> str:
-        """The seed's status bar: `f16-storage matmul active`, joined by ` · `."""
+        """The status bar: `f16-storage matmul active`, joined by ` · `."""
         active = " · ".join(
-            f"{path.path} matmul active" + (f" on {path.engine}" if self.several else "")
+            f"{path.path} matmul active" + (f" on {path.engine}" if self.multi_engine else "")
             for path in self.active
         )
         return active or "no fast path active: everything runs f32"
@@ -254,12 +265,13 @@ class Report:
         wanted = {(one.engine, name) for one in self.platforms for name in self.required}
         return 0 if passed >= wanted else 3
 
+    def __repr__(self) -> str:
+        verdicts = ", ".join(f"{path.path} {path.state_words}" for path in self.paths)
+        return f"<Report {verdicts or 'of nothing'}, exit {self.exit_code}>"
 
-def worst(statuses: Iterable[Status]) -> Status:
-    """The verdict over several: FAIL before ERROR before PASS before SKIP; nothing is an ERROR.
 
-    SKIP weighs least because it neither fails nor counts as having run.
-    """
-    present = set(statuses)
-    order = (Status.FAIL, Status.ERROR, Status.PASS, Status.SKIP)
-    return next((status for status in order if status in present), Status.ERROR)
+def _because(reason: str, status: Status) -> str:
+    """The reason, shortened, where a verdict is not a PASS."""
+    if not reason or status is Status.PASS:
+        return ""
+    return f": {reason if len(reason) <= 100 else reason[:99] + '…'}"

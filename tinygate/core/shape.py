@@ -85,6 +85,7 @@ def _shown(text: str) -> str:
     return short if short.isprintable() and short.strip() else repr(short)
 
 
+DEFAULT_SUITE = "smoke"
 SUITES: dict[str, tuple[Shape, ...]] = {
     name: tuple(Shape.parse(shape) for shape in shapes.split())
     for name, shapes in {
@@ -96,7 +97,7 @@ SUITES: dict[str, tuple[Shape, ...]] = {
         "head": "1x256x50257 4x50257x256",
     }.items()
 }
-# The three classes of shape that the seed's "Future work" asks for.
+# Three classes of shape: inference-typical, training-typical, head-output.
 SUITES["production"] = SUITES["inference"] + SUITES["training"] + SUITES["head"]
 
 

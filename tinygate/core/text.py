@@ -1,4 +1,4 @@
-"""Make text from outside safe to print: adapter names, driver messages, names in manifests.
+"""Make text from outside safe to print: names in files, adapter names, driver messages.
 
 An escape sequence in an adapter's name could recolour, retitle or overwrite what a terminal shows,
 and a bidirectional override could make a FAIL read as something else.
@@ -24,3 +24,10 @@ _UNSAFE = re.compile(
 def clean(text: str) -> str:
     """One line without control characters; line breaks and tabs become a space."""
     return _UNSAFE.sub("", _BREAK.sub(" ", _SEQUENCE.sub("", text)))
+
+
+def shown(text: object, max_: int = 200) -> str:
+    """Quote text from a file or a command line: printable, on one line, of bearable length."""
+    plain = str(text)
+    short = plain if len(plain) <= max_ else f"{plain[:max_]}…"
+    return short if short.isprintable() else ascii(short)

@@ -25,7 +25,7 @@ def batches(source: Iterator[Weights], case: Case) -> Iterator[list[Weights]]:
         yield batch
 
 
-def rounds(batch: list[Weights]) -> Iterator[list[F32]]:
+def passes(batch: list[Weights]) -> Iterator[list[F32]]:
     """Activations to run at once: one per weights, or, of a single B's many, as many as fit."""
     if len(batch) > 1:
         for together in zip(*(weights.activations() for weights in batch), strict=True):

@@ -9,18 +9,18 @@ import numpy as np
 
 from tinygate.core.case import Case
 from tinygate.core.errors import CannotVerifyError, TinygateError
-from tinygate.gate.products import Harness, Stored
-from tinygate.gpu.guarded_buffer import Arena
+from tinygate.core.text import shown
+from tinygate.gate.products import Harness, Readback
+from tinygate.gpu.guarded_buffer import GuardedBuffer
 from tinygate.numerics.arrays import F32, Words, as_words
 from tinygate.numerics.formats import FORMATS
 from tinygate.paths.plugins import PythonPath, load_call
-from tinygate.paths.toml_file import shown
 
 
 class Candidate(Protocol):
     """Packs and runs the products of one case."""
 
-    def pack(self, plain: Arena | None, Bs: Sequence[F32]) -> Stored:
+    def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
         """What every B is stored as; `plain` may be given back on the way.
 
         Raises:
@@ -29,13 +29,19 @@ class Candidate(Protocol):
         ...
 
     def run(
-        self, a: Arena, b: Arena | None, c: Arena, As: Sequence[F32], Bs: Sequence[F32], run: int
+        self,
+        a: GuardedBuffer,
+        b: GuardedBuffer | None,
+        c: GuardedBuffer,
+        As: Sequence[F32],
+        Bs: Sequence[F32],
+        run: int,
     ) -> None:
         """Fill C afresh, run number `run`."""
         ...
 
     def changed(
-        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+        self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
     ) -> set[str]:
         """Which of A and B, that held these words, were changed by it."""
         ...
@@ -59,19 +65,25 @@ class KernelCandidate:
         self._harness = harness
         self._case = case
 
-    def pack(self, plain: Arena | None, Bs: Sequence[F32]) -> Stored:
+    def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
         """By the path's packer, read back."""
         return self._harness.pack(self._case.path, self._case.shape, plain, Bs)
 
     def run(
-        self, a: Arena, b: Arena | None, c: Arena, As: Sequence[F32], Bs: Sequence[F32], run: int
+        self,
+        a: GuardedBuffer,
+        b: GuardedBuffer | None,
+        c: GuardedBuffer,
+        As: Sequence[F32],
+        Bs: Sequence[F32],
+        run: int,
     ) -> None:
         """From the run's marker, one dispatch per product."""
         assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
         self._harness.run(self._case.path, self._case.shape, a, b, c, run)
 
     def changed(
-        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+        self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
     ) -> set[str]:
         """As the device's buffers tell, with what lies behind them."""
         assert b is not None
@@ -88,19 +100,25 @@ class PythonCandidate:
         self._python = python
         self._changed: set[str] = set()
 
-    def pack(self, plain: Arena | None, Bs: Sequence[F32]) -> Stored:
+    def pack(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> Readback:
         """What the plug-in says B is held as; nearest values where it does not say, which are right
         wherever the format holds B exactly."""
-        return Stored(plain, [self._held(B) for B in Bs], past=False)
+        return Readback(plain, [self._held(B) for B in Bs], past=False)
 
     def run(
-        self, a: Arena, b: Arena | None, c: Arena, As: Sequence[F32], Bs: Sequence[F32], run: int
+        self,
+        a: GuardedBuffer,
+        b: GuardedBuffer | None,
+        c: GuardedBuffer,
+        As: Sequence[F32],
+        Bs: Sequence[F32],
+        run: int,
     ) -> None:
         """One call per product, each with operands of its own."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])
 
     def changed(
-        self, a: Arena, b: Arena | None, a_words: list[Words], b_words: list[Words]
+        self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
     ) -> set[str]:
         """As the copies it was given tell."""
         return self._changed

@@ -8,49 +8,54 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.case import Case
 from tinygate.core.errors import InputError, TinygateError
 from tinygate.core.family import FAMILIES
 from tinygate.core.metrics import Metrics, Prediction
-from tinygate.core.results import CaseResult, Check, Status
+from tinygate.core.results import CaseResult
+from tinygate.core.status import Check, Status
 from tinygate.gate import failure
-from tinygate.gate.batching import batches, rounds
+from tinygate.gate.batching import batches, passes
 from tinygate.gate.candidate import candidate
 from tinygate.gate.memory import check_memory
-from tinygate.gate.observations import Facts, Products, differing, of_run
-from tinygate.gate.operands import Held, Storing
+from tinygate.gate.observations import Products, RunObservations, differing, observe_run
+from tinygate.gate.operands import OperandStore, StoredOperand
 from tinygate.gate.products import Harness
 from tinygate.gpu.kernel import check_fits
-from tinygate.numerics import checks as gate
-from tinygate.numerics import compare, error_model, error_parts
+from tinygate.numerics import checks, compare, error_model, error_parts
 from tinygate.numerics.arrays import F32, Words
 from tinygate.numerics.compare import Deviation
 from tinygate.numerics.inputs.generate import generate, pooled_products
 from tinygate.numerics.inputs.random import Weights
-from tinygate.numerics.tolerance import Limit, conformance_limit, exact_limit, reference_limit
+from tinygate.numerics.tolerance import (
+    Tolerance,
+    conformance_tolerance,
+    exact_tolerance,
+    reference_tolerance,
+)
 
 
-class Trial:
+class CaseRun:
     """Runs one case. Everything it learns ends up in `facts` (one per run) or `shared`."""
 
-    def __init__(self, harness: Harness, traits: AdapterTraits, case: Case) -> None:
+    def __init__(self, harness: Harness, numerics: MeasuredNumerics, case: Case) -> None:
         self.harness = harness
-        self.traits = traits
+        self.numerics = numerics
         self.case = case
         self.candidate = candidate(harness, case)
         self.family = FAMILIES[case.family]
-        self.limit = conformance_limit(
+        self.limit = conformance_tolerance(
             case.path,
             case.shape.K,
             self.family.norm,
-            f16_round_to_nearest=traits.f16_round_to_nearest,
-            f16_subnormals=traits.f16_subnormals,
+            f16_round_to_nearest=numerics.f16_round_to_nearest,
+            f16_subnormals=numerics.f16_subnormals,
         )
-        self.facts: list[Facts] = []  # made once the shape is known to fit
+        self.observations: list[RunObservations] = []  # made once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
-        self.storing = Storing(harness, self.candidate, case)
+        self.operands = OperandStore(harness, self.candidate, case)
         self.trust: Deviation | None = None
         self.predictor = error_model.Predictor(case.path, case.shape.K)
         self.products = 0
@@ -65,11 +70,11 @@ class Trial:
             TinygateError: where it could not be verified.
         """
         case = self.case
-        if reason := case.path.misfit(case.shape) or self._unreadable():
-            return replace(case.blank(), status=Status.SKIP, reason=reason)
+        if reason := case.path.shape_mismatch(case.shape) or self._unreadable():
+            return case.skip(reason)
         check_fits(case.path, case.shape, self.harness.device.info.limits)
-        check_memory(case.shape, quantised=case.path.quantised)
-        self.facts = [Facts(case.shape) for _ in range(max(2, case.repeat))]
+        check_memory(case.shape, quantized=case.path.quantized)
+        self.observations = [RunObservations(case.shape) for _ in range(max(2, case.repeat))]
         for batch in batches(generate(case.family, case.shape, case.path, case.seed), case):
             self._batch(batch)
             batch.clear()  # before the next is drawn, so that two never lie side by side
@@ -77,7 +82,7 @@ class Trial:
 
     def _unreadable(self) -> str:
         """Why the family asks for more than can be seen of this path, or nothing."""
-        if self.case.path.readable or self.family.activation or self.family.exact == "product":
+        if self.case.path.readback or self.family.activation or self.family.exact == "product":
             return ""
         return f"what the path stores cannot be read back, and {self.family.name} is judged by that"
 
@@ -87,28 +92,28 @@ class Trial:
         Bs = [weights.B for weights in batch]
         check_inputs("B", Bs)
         plain = harness.weights(Bs)
-        held_b: Held | None = None
-        for As in rounds(batch):
+        stored_b: StoredOperand | None = None
+        for As in passes(batch):
             check_inputs("A", As)
             a = harness.activations(As)
             Rs: list[F32] = []
             if self.family.activation:
                 Rs = harness.reference(case.shape, a, plain, Bs)
                 self._reference(Rs, As, Bs)
-            held_b = held_b or self.storing.weights(plain, Bs)
-            held_a = held_b and self.storing.activations(a, As)
-            if held_a is None or held_b is None:
+            stored_b = stored_b or self.operands.weights(plain, Bs)
+            stored_a = stored_b and self.operands.activations(a, As)
+            if stored_a is None or stored_b is None:
                 return
-            if held_a.arena is not a:
+            if stored_a.buffer is not a:
                 a.destroy()
-            products = Products(As, Bs, held_a.values, held_b.values, Rs)
-            self._candidate(held_a, held_b, products)
-        if held_b is not None and held_b.arena is not None:
-            held_b.arena.destroy()
+            products = Products(As, Bs, stored_a.values, stored_b.values, Rs)
+            self._candidate(stored_a, stored_b, products)
+        if stored_b is not None and stored_b.buffer is not None:
+            stored_b.buffer.destroy()
 
     def _reference(self, Rs: list[F32], As: Sequence[F32], Bs: Sequence[F32]) -> None:
         """Trust R only where it is near the float64 product, and predict from what is trusted."""
-        limit = self._reference_limit()
+        limit = self._reference_tolerance()
         for R, A, B in zip(Rs, As, Bs, strict=True):
             bad = compare.region(R.view(np.uint32))
             if bad.count:
@@ -121,30 +126,32 @@ class Trial:
         self.predictor.add(As, Bs, Rs)
         self.references += Rs
 
-    def _candidate(self, held_a: Held, held_b: Held, products: Products) -> None:
+    def _candidate(
+        self, stored_a: StoredOperand, stored_b: StoredOperand, products: Products
+    ) -> None:
         """Run the path as often as asked, from a fresh marker each time; A is given back."""
         case = self.case
         As, Bs = products.As, products.Bs
-        a, b = held_a.arena, held_b.arena
+        a, b = stored_a.buffer, stored_b.buffer
         assert a is not None, "activations are always on the device"
         c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
-        first: tuple[Words, Facts] | None = None
-        for number, facts in enumerate(self.facts):
+        first: tuple[Words, RunObservations] | None = None
+        for number, observations in enumerate(self.observations):
             self.candidate.run(a, b, c, As, Bs, number)
             if first is not None and c.equals(first[0]):
-                facts.absorb(first[1])
+                observations.merge(first[1])
                 continue
             out = c.read()
             if first is None:
                 for row in out:
-                    self.digests[0].update(row[: c.payload])
-            found = of_run(case, number, out, c, products, self.limit)
-            facts.absorb(found)
+                    self.digests[0].update(row[: c.data])
+            found = observe_run(case, number, out, c, products, self.limit)
+            observations.merge(found)
             if first is None:
                 first = (out, found)
             else:
-                facts.differs.merge(differing(out, first[0], c, number, case.shape))
-        self.changed |= self.candidate.changed(a, b, held_a.words, held_b.words)
+                observations.differs.merge(differing(out, first[0], c, number, case.shape))
+        self.changed |= self.candidate.changed(a, b, stored_a.words, stored_b.words)
         a.destroy()
         c.destroy()
         self.products += len(As)
@@ -153,27 +160,28 @@ class Trial:
         """The verdict: of every run the same checks, the worst run deciding."""
         shared = self._shared_checks()
         # Where the packer already decided there was no run.
-        runs = self.facts if self.products else []
-        judged = [(*shared, *self._run_checks(facts)) for facts in runs] or [shared]
-        decided = [gate.decide(checks) for checks in judged]
+        runs = self.observations if self.products else []
+        judged = [(*shared, *self._run_checks(observations)) for observations in runs] or [shared]
+        decided = [checks.decide(one) for one in judged]
         failed = sum(status is Status.FAIL for status, _ in decided)
         worst = next((i for i, (status, _) in enumerate(decided) if status is not Status.PASS), 0)
         status, reason = decided[worst]
-        facts = self.facts[worst]
-        metrics = self._metrics(facts)
+        observations = self.observations[worst]
+        metrics = self._metrics(observations)
         predicted = self.predictor.result() if metrics else None
-        parts = error_parts.parts(self.facts[0].energies) if self.products else None
+        parts = error_parts.parts(self.observations[0].energies) if self.products else None
         case, shape = self.case, self.case.shape
         result = replace(
-            case.blank(),
+            case.not_run(),
             status=status,
             reason=reason,
-            hint=gate.stored_hint(judged[worst], parts),
+            not_run=False,
+            hint=checks.stored_hint(judged[worst], parts),
             metrics=metrics,
             predicted=predicted,
             parts=parts,
             warnings=_warnings(case, metrics, predicted),
-            exact=(facts.wrong.count, shape.M * shape.N * self.products)
+            exact=(observations.wrong.count, shape.M * shape.N * self.products)
             if self.family.exact and self.products
             else None,
             checks=tuple(judged[worst]),
@@ -185,50 +193,52 @@ class Trial:
             ),
             pooled=pooled_products(shape) if self.family.activation else 1,
         )
-        return failure.explain(result, case, facts, self.storing.packing)
+        return failure.explain(result, case, observations, self.operands.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
         """What does not depend on the run."""
-        checks = [gate.inputs_kept(sorted(self.changed))]
+        found = [checks.inputs_kept(sorted(self.changed))]
         if self.trust is not None:
-            checks.append(gate.reference(self.trust, self._reference_limit()))
-        if self.storing.packing is not None:
-            checks.append(gate.packing(self.storing.packing))
-        if self.storing.refusal is not None:
-            checks.append(self.storing.refusal)
-        return tuple(checks)
+            found.append(checks.reference(self.trust, self._reference_tolerance()))
+        if self.operands.packing is not None:
+            found.append(checks.packing(self.operands.packing))
+        if self.operands.refusal is not None:
+            found.append(self.operands.refusal)
+        return tuple(found)
 
-    def _run_checks(self, facts: Facts) -> Iterator[Check]:
+    def _run_checks(self, observations: RunObservations) -> Iterator[Check]:
         if not self.case.path.call:  # a callable is out of reach of markers and guards
-            yield gate.written(facts.written)
-            yield gate.guard(facts.past) if self.case.path.guard else gate.unguarded()
-        yield gate.finite(facts.finite, facts.cause)
+            yield checks.written(observations.written)
+            yield checks.guard(observations.past) if self.case.path.guard else checks.unguarded()
+        yield checks.finite(observations.finite, observations.cause)
         if self.case.path.deterministic:
-            yield gate.deterministic(facts.differs)
+            yield checks.deterministic(observations.differs)
         if self.family.exact:
-            limit = exact_limit(self.case.path, self.family, self.case.shape.K)
-            yield gate.exact(facts.wrong, limit)
+            limit = exact_tolerance(self.case.path, self.family, self.case.shape.K)
+            yield checks.exact(observations.wrong, limit)
             return
-        metrics = self._metrics(facts)
+        metrics = self._metrics(observations)
         if metrics is not None and metrics.mean_ref == 0:
-            yield gate.zero_rule(compare.over(facts.outputs, self.references, 0.0, strict=True))
+            yield checks.zero_rule(
+                compare.over(observations.outputs, self.references, 0.0, strict=True)
+            )
         elif metrics is not None:
-            outside = compare.over(facts.outputs, self.references, metrics.max_abs_limit)
-            yield from gate.activation(metrics, outside)
-        if facts.deviation is not None:
-            yield gate.conformance(facts.deviation, self.limit, facts.cause)
+            outside = compare.over(observations.outputs, self.references, metrics.max_abs_limit)
+            yield from checks.activation(metrics, outside)
+        if observations.deviation is not None:
+            yield checks.conformance(observations.deviation, self.limit, observations.cause)
 
-    def _metrics(self, facts: Facts) -> Metrics | None:
+    def _metrics(self, observations: RunObservations) -> Metrics | None:
         """Of a run that is over; once, though its checks and its result both ask."""
-        if not self.family.activation or not facts.outputs:
+        if not self.family.activation or not observations.outputs:
             return None
-        if id(facts) not in self.measured:
-            self.measured[id(facts)] = compare.metrics(facts.outputs, self.references)
-        return self.measured[id(facts)]
+        if id(observations) not in self.measured:
+            self.measured[id(observations)] = compare.metrics(observations.outputs, self.references)
+        return self.measured[id(observations)]
 
-    def _reference_limit(self) -> Limit:
-        nearest = self.traits.f32_round_to_nearest
-        return reference_limit(self.case.shape.K, round_to_nearest=nearest)
+    def _reference_tolerance(self) -> Tolerance:
+        nearest = self.numerics.f32_round_to_nearest
+        return reference_tolerance(self.case.shape.K, round_to_nearest=nearest)
 
 
 def check_inputs(name: str, arrays: Iterable[F32]) -> None:
@@ -246,17 +256,12 @@ def check_inputs(name: str, arrays: Iterable[F32]) -> None:
             )
 
 
-def run_case(harness: Harness, traits: AdapterTraits, case: Case) -> CaseResult:
+def run_case(harness: Harness, numerics: MeasuredNumerics, case: Case) -> CaseResult:
     """Run one case; what goes wrong becomes the case's ERROR, so that the rest still runs."""
     try:
-        return Trial(harness, traits, case).run()
+        return CaseRun(harness, numerics, case).run()
     except TinygateError as error:
-        return unverified(case, error)
-
-
-def unverified(case: Case, error: TinygateError) -> CaseResult:
-    """The case's ERROR."""
-    return replace(case.blank(), reason=error.message, hint=error.hint)
+        return case.error(error)
 
 
 def _warnings(case: Case, metrics: Metrics | None, predicted: Prediction | None) -> tuple[str, ...]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,70 +11,57 @@ from typing import Any
 import numpy as np
 
 from tinygate.core.case import Case
-from tinygate.core.errors import UsageError
-from tinygate.core.results import CaseResult, Failure, Status
-from tinygate.gate.observations import Facts, Sample, unequal
-from tinygate.gpu.engines import DEFAULT_ENGINE
+from tinygate.core.engine import DEFAULT_ENGINE
+from tinygate.core.metrics import MEAN_REL_LIMIT
+from tinygate.core.results import CaseResult, Failure
+from tinygate.core.saved_case import DESCRIPTION, Description
+from tinygate.core.status import Status
+from tinygate.gate.observations import RunObservations, Sample, unequal
 from tinygate.numerics import compare
 from tinygate.numerics.arrays import F32
-from tinygate.numerics.checks import MEAN_REL_LIMIT
 from tinygate.numerics.compare import Packing, Region
 from tinygate.numerics.matmul64 import blocks, product
-from tinygate.paths.toml_file import shown
 
 
-def writable(name: str) -> str:
-    """The folder's absolute name, once it has been made and written to.
-
-    Raises:
-        UsageError: where it cannot be.
-    """
-    folder = Path(name).absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return str(folder)
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"--save-failures: {shown(name)} cannot be written: "
-            f"{getattr(error, 'strerror', None) or error}",
-            "name a folder that you may write in",
-        ) from error
-
-
-def explain(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> CaseResult:
+def explain(
+    result: CaseResult, case: Case, observations: RunObservations, packing: Packing | None
+) -> CaseResult:
     """The result of a FAIL with its Failure and, where the case asks for it, the file saved."""
     if result.status is not Status.FAIL:
         return result
     saved, warnings = "", result.warnings
-    if case.save_failures and facts.sample is not None:
+    if case.save_failures and observations.sample is not None:
         try:
-            saved = save(Path(case.save_failures), result, case, facts.sample)
+            saved = save(Path(case.save_failures), result, case, observations.sample)
         except OSError as error:  # a disk that is full does not change a verdict
             warnings = (*warnings, f"the failure could not be saved: {error}")
-    failure = locate(result, case, facts, packing)
+    failure = locate(result, case, observations, packing)
     return replace(result, failure=failure, saved=saved, warnings=warnings)
 
 
-def locate(result: CaseResult, case: Case, facts: Facts, packing: Packing | None) -> Failure | None:
+def locate(
+    result: CaseResult, case: Case, observations: RunObservations, packing: Packing | None
+) -> Failure | None:
     """Where the first check of _TELLING that failed says that it is wrong; None where none does."""
     failed = {check.name for check in result.checks if check.status is Status.FAIL}
     for name in (name for name in _TELLING if name in failed):
         if name == "packing":
             if packing is not None and packing.region.count:
                 region, got, want = packing.region, packing.stored, packing.original
-                return _failure(region, region.first, got, want, matrix=packing.matrix)
+                return _failure(region, region.first, got, want, operand=packing.operand)
             continue
-        inside = _in_sample(name, result, case, facts.sample) if facts.sample else None
-        found = _in_all(name, facts) or inside
+        inside = (
+            _in_sample(name, result, case, observations.sample) if observations.sample else None
+        )
+        found = _in_all(name, observations) or inside
         if found is None or not found.count:
             continue
         products = result.exact[1] // (case.shape.M * case.shape.N) if result.exact else 0
         products = products or max(result.pooled, found.layers)
-        if facts.sample is None or inside is None or inside.first is None:
+        if observations.sample is None or inside is None or inside.first is None:
             return _failure(found, found.first, products=products)
         i, j = inside.first
-        got, want = float(facts.sample.C[i, j]), _want(name, facts.sample, i, j)
+        got, want = float(observations.sample.C[i, j]), _want(name, observations.sample, i, j)
         return _failure(found, inside.first, got, want, products=products)
     return None
 
@@ -85,7 +70,7 @@ def _want(name: str, sample: Sample, i: int, j: int) -> float:
     """What C[i, j] should be: R where that is what it was compared with, else S."""
     if name in {"zero", "max_abs", "mean_rel"} and sample.R is not None:
         return float(sample.R[i, j])
-    return float(sample.held_a[i].astype(np.float64) @ sample.held_b[:, j])
+    return float(sample.stored_a[i].astype(np.float64) @ sample.stored_b[:, j])
 
 
 # Checks that have a place, the one that explains most first: a difference between two runs comes
@@ -96,21 +81,21 @@ _TELLING = (
 )
 
 
-def _in_all(name: str, facts: Facts) -> Region | None:
+def _in_all(name: str, observations: RunObservations) -> Region | None:
     """Where the case's products are wrong, all together; None where that was not kept."""
     regions = {
-        "written": facts.written,
-        "finite": facts.finite,
-        "exact": facts.wrong,
-        "conformance": facts.deviation.over if facts.deviation else None,
-        "determinism": facts.differs,
+        "written": observations.written,
+        "finite": observations.finite,
+        "exact": observations.wrong,
+        "conformance": observations.deviation.over if observations.deviation else None,
+        "determinism": observations.differs,
     }
     return regions.get(name)
 
 
 def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
     """Where the sample is wrong by itself, so that its numbers can be shown."""
-    C, A, B, R = sample.C, sample.held_a, sample.held_b, sample.R
+    C, A, B, R = sample.C, sample.stored_a, sample.stored_b, sample.R
     if name in {"written", "finite"}:  # what was never written holds a NaN
         return compare.region(C.view(np.uint32))
     if name == "exact":
@@ -145,7 +130,7 @@ def _failure(
     want: float | None = None,
     *,
     products: int = 1,
-    matrix: str = "C",
+    operand: str = "C",
 ) -> Failure:
     assert first is not None
     tall, wide = region.cell_shape
@@ -162,7 +147,7 @@ def _failure(
         where=region.where,
         cells=tuple(tuple(float(x) for x in row) for row in share),
         cell_shape=region.cell_shape,
-        matrix=matrix,
+        operand=operand,
     )
 
 
@@ -177,24 +162,23 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     M, N = sample.C.shape
     S = np.empty((M, N))
     for block in blocks(M, N):
-        S[block] = product(sample.held_a, sample.held_b, block)
+        S[block] = product(sample.stored_a, sample.stored_b, block)
     arrays: dict[str, Any] = {"A": sample.A, "B": sample.B, "F": sample.C, "S": S}
     if sample.R is not None:
         arrays["R"] = sample.R
-    engine, adapter = case.adapter.place if case.adapter else ("", "")
-    about = {
-        "schema_version": 1,
-        "path": case.path.name,
-        "source": case.path.source,
-        "file": str(Path(case.path.file).absolute()) if case.path.file else "",
-        "shape": case.shape.label,
-        "family": case.family,
-        "seed": case.seed,
-        "repeat": case.repeat,
-        "reason": result.reason,
-        "engine": engine,
-        "adapter": adapter,
-    }
+    engine, adapter = case.adapter.identity if case.adapter else ("", "")
+    about = Description(
+        path=case.path.name,
+        source=case.path.source,
+        file=str(Path(case.path.file).absolute()) if case.path.file else "",
+        shape=case.shape.label,
+        family=case.family,
+        seed=case.seed,
+        repeat=case.repeat,
+        reason=result.reason,
+        engine=engine,
+        adapter=adapter,
+    )
     # Two engines may fail one case in one run.
     ran_on = case.adapter.engine if case.adapter else DEFAULT_ENGINE
     stem = f"{case.id}_{case.seed}" + (f"_{ran_on}" if ran_on != DEFAULT_ENGINE else "")
@@ -203,7 +187,8 @@ def save(folder: Path, result: CaseResult, case: Case, sample: Sample) -> str:
     part = folder / f".{name}.{os.getpid()}"
     try:
         with part.open("wb") as file:
-            np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)
+            arrays[DESCRIPTION] = np.array(about.to_json())
+            np.savez_compressed(file, **arrays)
         part.replace(folder / name)
     finally:
         part.unlink(missing_ok=True)

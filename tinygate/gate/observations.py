@@ -11,11 +11,12 @@ from tinygate.core.case import Case
 from tinygate.core.family import FAMILIES
 from tinygate.core.shape import Shape
 from tinygate.gate.products import marker
-from tinygate.gpu.guarded_buffer import Arena
+from tinygate.gpu.guarded_buffer import GuardedBuffer
 from tinygate.numerics import compare, diagnosis, error_parts
 from tinygate.numerics.arrays import F32, F64, Values, Words
 from tinygate.numerics.compare import Deviation, Region
-from tinygate.numerics.tolerance import Limit, exact_limit
+from tinygate.numerics.diagnosis import Cause
+from tinygate.numerics.tolerance import Tolerance, exact_tolerance
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Products:
 
     As: Sequence[F32]
     Bs: Sequence[F32]
-    held_a: Sequence[Values]
-    held_b: Sequence[Values]
+    stored_a: Sequence[Values]
+    stored_b: Sequence[Values]
     Rs: Sequence[F32]
 
 
@@ -37,16 +38,16 @@ class Sample:
 
     A: F32
     B: F32
-    held_a: Values
-    held_b: Values
+    stored_a: Values
+    stored_b: Values
     C: F32
     R: F32 | None
     wrong: bool
-    limit: Limit
+    limit: Tolerance
 
 
 @dataclass
-class Facts:
+class RunObservations:
     """Of one run, over one batch of products or over all of them.
 
     written     elements that still hold the marker
@@ -56,7 +57,7 @@ class Facts:
     past        words behind C that changed: (how many, the first one's distance from C's end)
     deviation   from the float64 product of the stored operands
     cause       of a deviation over the limit, where the numbers show one
-    energies    of a quantised path's errors (errorparts.py), by the first run
+    energies    of a quantized path's errors (errorparts.py), by the first run
     """
 
     shape: Shape
@@ -66,7 +67,7 @@ class Facts:
     wrong: Region = field(init=False)
     past: tuple[int, int] | None = None
     deviation: Deviation | None = None
-    cause: str = ""
+    cause: Cause | None = None
     outputs: list[F32] = field(default_factory=list)
     sample: Sample | None = None
     energies: F64 = field(default_factory=lambda: np.zeros(4))
@@ -75,7 +76,7 @@ class Facts:
         size = (self.shape.M, self.shape.N)
         self.written, self.finite, self.differs, self.wrong = (Region(size) for _ in range(4))
 
-    def absorb(self, more: Facts) -> None:
+    def merge(self, more: RunObservations) -> None:
         """Take in what another batch of the same run has shown."""
         for name in ("written", "finite", "differs", "wrong"):
             getattr(self, name).merge(getattr(more, name))
@@ -88,24 +89,24 @@ class Facts:
         if self.sample is None or (more.sample and more.sample.wrong and not self.sample.wrong):
             self.sample = more.sample
 
-    def inspect(self, bits: Words, behind: Words, guard: int, run: int) -> None:
+    def inspect(self, bits: Words, guard: Words, guard_word: int, run: int) -> None:
         """What can be said of C[M,N] without knowing what it should be."""
         unwritten = compare.region(bits, marker(run))
         self.written.merge(unwritten)
         if not unwritten.count:  # the marker is a NaN too: named once is enough
             self.finite.merge(compare.region(bits))
-        stray = np.flatnonzero(behind != guard)
+        stray = np.flatnonzero(guard != guard_word)
         if stray.size and self.past is None:
             self.past = (int(stray.size), int(stray[0]))
 
-    def measure(self, case: Case, C: F32, A: Values, B: Values, limit: Limit) -> None:
+    def measure(self, case: Case, C: F32, A: Values, B: Values, limit: Tolerance) -> None:
         """C against what the stored operands make of these inputs, within the path's limit."""
         family = FAMILIES[case.family]
         if family.exact:
             self.wrong.merge(unequal(case, C, A, B))
             return
         self.outputs.append(C)
-        if not case.path.readable:
+        if not case.path.readback:
             return
         found = compare.deviation(C, A, B, limit)
         if not self.cause and (found.worst > 1.0 or self.finite.count):
@@ -122,45 +123,45 @@ class Facts:
 
 def unequal(case: Case, C: F32, A: Values, B: Values) -> Region:
     """Where C is not the one right answer of an exact family."""
-    limit = exact_limit(case.path, FAMILIES[case.family], case.shape.K)
+    limit = exact_tolerance(case.path, FAMILIES[case.family], case.shape.K)
     if limit is None:
         return compare.unequal_to_product(C, A, B)
     return compare.deviation(C, A, B, limit).over
 
 
-def of_run(
+def observe_run(
     case: Case,
     run: int,
     out: Words,
-    c: Arena,
+    c: GuardedBuffer,
     products: Products,
-    limit: Limit,
-) -> Facts:
+    limit: Tolerance,
+) -> RunObservations:
     """Everything one run of a batch shows; `limit` is the conformance check's."""
-    total = Facts(case.shape)
+    total = RunObservations(case.shape)
     size = (case.shape.M, case.shape.N)
     Bs, Rs = products.Bs, products.Rs
-    for i, (row, A, held_a) in enumerate(zip(out, products.As, products.held_a, strict=True)):
-        B, held_b = Bs[i % len(Bs)], products.held_b[i % len(Bs)]
-        bits = row[: c.payload].reshape(size)
+    for i, (row, A, stored_a) in enumerate(zip(out, products.As, products.stored_a, strict=True)):
+        B, stored_b = Bs[i % len(Bs)], products.stored_b[i % len(Bs)]
+        bits = row[: c.data].reshape(size)
         C = bits.view(np.float32)
-        one = Facts(case.shape)
-        one.inspect(bits, row[c.payload : c.payload + c.tail], int(c.behind), run)
-        one.measure(case, C, held_a, held_b, limit)
-        if run == 0 and case.path.quantised and not FAMILIES[case.family].exact:
-            one.energies = error_parts.energies(C, A, B, held_a, held_b)
+        one = RunObservations(case.shape)
+        one.inspect(bits, row[c.data : c.data + c.guard], int(c.guard_word), run)
+        one.measure(case, C, stored_a, stored_b, limit)
+        if run == 0 and case.path.quantized and not FAMILIES[case.family].exact:
+            one.energies = error_parts.energies(C, A, B, stored_a, stored_b)
         R = Rs[i] if Rs else None
-        one.sample = Sample(A, B, held_a, held_b, C, R, one.bad, limit)
-        total.absorb(one)
+        one.sample = Sample(A, B, stored_a, stored_b, C, R, one.bad, limit)
+        total.merge(one)
     return total
 
 
-def differing(out: Words, first: Words, c: Arena, run: int, shape: Shape) -> Region:
+def differing(out: Words, first: Words, c: GuardedBuffer, run: int, shape: Shape) -> Region:
     """Where a run's bits differ from the first one's. What neither wrote holds two markers and is
     no difference."""
     found = Region((shape.M, shape.N))
     for row, before in zip(out, first, strict=True):
-        bits, old = row[: c.payload], before[: c.payload]
+        bits, old = row[: c.data], before[: c.data]
         untouched = (bits == marker(run)) & (old == marker(0))
         bits = np.where(untouched, old, bits)
         found.merge(compare.differing(bits.reshape(shape.M, -1), old.reshape(shape.M, -1)))

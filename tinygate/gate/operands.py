@@ -10,29 +10,29 @@ import numpy as np
 from tinygate.core.case import Case
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.family import FAMILIES
-from tinygate.core.results import Check, Status
+from tinygate.core.status import Check, Status
 from tinygate.gate.candidate import Candidate
-from tinygate.gate.products import Halves, Harness, Stored
-from tinygate.gpu.guarded_buffer import Arena
+from tinygate.gate.products import Halves, Harness, Readback
+from tinygate.gpu.guarded_buffer import GuardedBuffer
 from tinygate.numerics import checks, compare
 from tinygate.numerics.arrays import F32, DeviceF16, Values, Words, as_words
 from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
 
 
 @dataclass
-class Held:
+class StoredOperand:
     """An operand as the path holds it: where, in which words, and the values they stand for."""
 
-    arena: Arena | None
+    buffer: GuardedBuffer | None
     words: list[Words]
     values: list[Values]
 
 
-def _plain(arena: Arena | None, originals: Sequence[F32]) -> Held:
-    return Held(arena, [as_words(x) for x in originals], list(originals))
+def _plain(buffer: GuardedBuffer | None, originals: Sequence[F32]) -> StoredOperand:
+    return StoredOperand(buffer, [as_words(x) for x in originals], list(originals))
 
 
-class Storing:
+class OperandStore:
     """Stores a case's operands and keeps what was wrong with them.
 
     packing   the first stored operand with something wrong, else the first
@@ -46,34 +46,34 @@ class Storing:
         self.packing: compare.Packing | None = None
         self.refusal: Check | None = None
 
-    def weights(self, plain: Arena | None, Bs: Sequence[F32]) -> Held | None:
+    def weights(self, plain: GuardedBuffer | None, Bs: Sequence[F32]) -> StoredOperand | None:
         """B as the path holds it; `plain` may be given back on the way. None where nothing is left
         to run."""
         storage = FORMATS[self._case.path.b]
         if not storage.packed:
             return _plain(plain, Bs)
-        return self._held(storage, lambda: self._candidate.pack(plain, Bs), Bs, "B")
+        return self._stored(storage, lambda: self._candidate.pack(plain, Bs), Bs, "B")
 
-    def activations(self, plain: Arena, As: Sequence[F32]) -> Held | None:
+    def activations(self, plain: GuardedBuffer, As: Sequence[F32]) -> StoredOperand | None:
         """As `weights`, of A; `plain` stays."""
         storage = A_FORMATS[self._case.path.a]
         if not storage.packed:
             return _plain(plain, As)
         path, shape = self._case.path, self._case.shape
-        return self._held(storage, lambda: self._harness.pack_a(path, shape, plain, As), As, "A")
+        return self._stored(storage, lambda: self._harness.pack_a(path, shape, plain, As), As, "A")
 
-    def _held(
+    def _stored(
         self,
         storage: StorageFormat,
-        pack: Callable[[], Stored],
+        pack: Callable[[], Readback],
         originals: Sequence[F32],
-        matrix: str,
-    ) -> Held | None:
+        operand: str,
+    ) -> StoredOperand | None:
         outside = compare.outside(originals, storage.max_finite)
         try:
             stored = pack()
         except PackingRefusedError as error:
-            self._refuse(checks.refused(error.message, outside, matrix))
+            self._refuse(checks.refused(error, outside, operand))
             return None
         if stored.past:
             self._refuse(checks.packed_past())
@@ -83,10 +83,10 @@ class Storing:
             wrong = checks.not_refused(outside, originals[0], storage, stored.words[0])
             self._refuse(wrong)
             return None
-        if FAMILIES[self._case.family].packing and self._case.path.readable:
-            self._check(storage, stored, originals, matrix)
+        if FAMILIES[self._case.family].packing and self._case.path.readback:
+            self._check(storage, stored, originals, operand)
         values = [storage.decode(words, *size) for words in stored.words]
-        return Held(stored.arena, stored.words, values)
+        return StoredOperand(stored.buffer, stored.words, values)
 
     def _refuse(self, check: Check) -> None:
         kept = self.refusal
@@ -94,20 +94,20 @@ class Storing:
             self.refusal = check
 
     def _check(
-        self, storage: StorageFormat, stored: Stored, originals: Sequence[F32], matrix: str
+        self, storage: StorageFormat, stored: Readback, originals: Sequence[F32], operand: str
     ) -> None:
-        for words, original, own in zip(
+        for words, original, device_f16 in zip(
             stored.words, originals, self._conversions(storage, originals), strict=True
         ):
-            found = compare.packing(storage, words, original, own, matrix)
+            found = compare.packing(storage, words, original, device_f16, operand)
             if self.packing is None or (found.wrong and not self.packing.wrong):
                 self.packing = found
 
     def _conversions(self, storage: StorageFormat, originals: Sequence[F32]) -> list[DeviceF16]:
         """For each original, the adapter's own f16 of a range of its rows. Many small products are
         converted in one dispatch, a large one block by block."""
-        convert = self._harness.own_conversion
-        if storage.quantised or len(originals) == 1:
+        convert = self._harness.device_f16
+        if storage.quantized or len(originals) == 1:
             return [lambda rows, x=x: convert(x[rows]) for x in originals]  # type: ignore[misc]
         batch = convert(np.concatenate(originals))
         height = originals[0].shape[0]

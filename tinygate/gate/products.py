@@ -15,7 +15,7 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
 from tinygate.gpu.engines.base import Binding, Device, Dispatch
-from tinygate.gpu.guarded_buffer import Arena
+from tinygate.gpu.guarded_buffer import GuardedBuffer
 from tinygate.gpu.kernel import check_fits
 from tinygate.numerics.arrays import F32, Words, as_words
 from tinygate.numerics.formats import A_FORMATS, FORMATS
@@ -31,19 +31,19 @@ GUARD_WORD = 0x7FD1CE5A
 # two differ in sign.
 MARKERS = (0xFFEDC0DE, 0x3F4A1B2C)
 
-_BEHIND_INPUT = 64
-_BEHIND_OUTPUT = 256
-_MOST_BEHIND = 1 << 16
+_INPUT_GUARD = 64
+_OUTPUT_GUARD = 256
+_MAX_GUARD = 1 << 16
 
 Halves = NDArray[np.float16]
 
 
 @dataclass
-class Stored:
+class Readback:
     """An operand on the device in a path's format, the words it was found to be there, and whether
     the packer wrote past its output. No arena where another runtime holds it."""
 
-    arena: Arena | None
+    buffer: GuardedBuffer | None
     words: list[Words]
     past: bool
 
@@ -53,10 +53,10 @@ def marker(run: int) -> int:
     return MARKERS[min(run, 1)]
 
 
-def _strayed(arena: Arena, words: Words) -> bool:
-    """Whether anything behind the payloads is no longer what it was."""
-    behind = words[:, arena.payload : arena.payload + arena.tail]
-    return bool((behind != arena.behind).any())
+def _strayed(buffer: GuardedBuffer, words: Words) -> bool:
+    """Whether any guard word is no longer what it was."""
+    guard = words[:, buffer.data : buffer.data + buffer.guard]
+    return bool((guard != buffer.guard_word).any())
 
 
 class Harness:
@@ -66,34 +66,42 @@ class Harness:
         self.runner = runner
         self.device: Device = runner.device
 
-    def activations(self, As: Sequence[F32]) -> Arena:
+    def activations(self, As: Sequence[F32]) -> GuardedBuffer:
         """A[M,K] f32, one slice each."""
         return self._upload([as_words(A) for A in As])
 
-    def weights(self, Bs: Sequence[F32]) -> Arena | None:
+    def weights(self, Bs: Sequence[F32]) -> GuardedBuffer | None:
         """B[K,N] f32, one slice each; None where one is more than may be bound at once."""
         if Bs[0].nbytes > self.device.info.limits.max_storage_buffer_binding_size:
             return None
         return self._upload([as_words(B) for B in Bs])
 
-    def _upload(self, payloads: list[Words]) -> Arena:
-        arena = Arena(self.device, len(payloads), payloads[0].size, _BEHIND_INPUT, NAN_WORD)
-        arena.fill(payloads)
-        return arena
+    def _upload(self, slices: list[Words]) -> GuardedBuffer:
+        buffer = GuardedBuffer(self.device, len(slices), slices[0].size, _INPUT_GUARD, NAN_WORD)
+        buffer.fill(slices)
+        return buffer
 
-    def outputs(self, count: int, shape: Shape, *, guard: bool = True) -> Arena:
+    def outputs(self, count: int, shape: Shape, *, guard: bool = True) -> GuardedBuffer:
         """C[M,N], one slice each; what lies behind is wide enough to catch a stray row, or nothing
         where the path asks for no guard."""
-        behind = min(_BEHIND_OUTPUT + shape.N, _MOST_BEHIND) if guard else 0
-        return Arena(self.device, count, shape.M * shape.N, behind, GUARD_WORD)
+        words = min(_OUTPUT_GUARD + shape.N, _MAX_GUARD) if guard else 0
+        return GuardedBuffer(self.device, count, shape.M * shape.N, words, GUARD_WORD)
 
-    def run(self, path: FastPath, shape: Shape, a: Arena, b: Arena, c: Arena, run: int) -> None:
+    def run(
+        self,
+        path: FastPath,
+        shape: Shape,
+        a: GuardedBuffer,
+        b: GuardedBuffer,
+        c: GuardedBuffer,
+        run: int,
+    ) -> None:
         """Refill C with the run's marker, then dispatch every product once.
 
         B's slices are used in turn where A has more: several rounds over the same weights.
         """
-        blank = np.broadcast_to(np.uint32(marker(run)), (c.payload,))
-        c.fill([blank] * c.count)
+        not_run = np.broadcast_to(np.uint32(marker(run)), (c.data,))
+        c.fill([not_run] * c.count)
         weights = b.bindings()
         self.device.submit(
             [
@@ -102,7 +110,9 @@ class Harness:
             ]
         )
 
-    def reference(self, shape: Shape, a: Arena, b: Arena | None, Bs: Sequence[F32]) -> list[F32]:
+    def reference(
+        self, shape: Shape, a: GuardedBuffer, b: GuardedBuffer | None, Bs: Sequence[F32]
+    ) -> list[F32]:
         """R[M,N] for every product; in column panels where B is more than may be bound."""
         if b is not None:
             return self._reference(shape, a, b)
@@ -119,7 +129,7 @@ class Harness:
             results.append(R)
         return results
 
-    def _reference(self, shape: Shape, a: Arena, b: Arena) -> list[F32]:
+    def _reference(self, shape: Shape, a: GuardedBuffer, b: GuardedBuffer) -> list[F32]:
         check_fits(REFERENCE, shape, self.device.info.limits)
         c = self.outputs(a.count, shape)
         self.run(REFERENCE, shape, a, b, c, 0)
@@ -129,7 +139,9 @@ class Harness:
             row[: shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N) for row in words
         ]
 
-    def pack(self, path: FastPath, shape: Shape, b: Arena | None, Bs: Sequence[F32]) -> Stored:
+    def pack(
+        self, path: FastPath, shape: Shape, b: GuardedBuffer | None, Bs: Sequence[F32]
+    ) -> Readback:
         """Pack on the device and read back what is stored; b is given back on the way.
 
         Raises:
@@ -137,37 +149,37 @@ class Harness:
         """
         storage = FORMATS[path.b]
         size = storage.words(shape.K, shape.N)
-        arena = self._unpacked(len(Bs), size)
+        buffer = self._unpacked(len(Bs), size)
         past = False
         if b is not None:
-            self._pack_batch(path, shape, b.bindings(), arena.bindings(), Bs)
+            self._pack_batch(path, shape, b.bindings(), buffer.bindings(), Bs)
             b.destroy()
         else:
-            panels = self._pack_columns if storage.quantised else self._pack_rows
-            for B, target in zip(Bs, arena.bindings(), strict=True):
+            panels = self._pack_columns if storage.quantized else self._pack_rows
+            for B, target in zip(Bs, buffer.bindings(), strict=True):
                 past |= panels(path, shape, B, target)
-        words = arena.read()
-        return Stored(arena, [row[:size] for row in words], past or _strayed(arena, words))
+        words = buffer.read()
+        return Readback(buffer, [row[:size] for row in words], past or _strayed(buffer, words))
 
-    def pack_a(self, path: FastPath, shape: Shape, a: Arena, As: Sequence[F32]) -> Stored:
+    def pack_a(self, path: FastPath, shape: Shape, a: GuardedBuffer, As: Sequence[F32]) -> Readback:
         """As `pack`, for activations; a stays."""
         storage = A_FORMATS[path.a]
         size = storage.words(shape.M, shape.K)
-        arena = self._unpacked(len(As), size)
+        buffer = self._unpacked(len(As), size)
 
         def dispatch(source: Binding, target: Binding, status: Binding) -> Dispatch:
             return self.runner.pack_a(path, shape.M, shape.K, source, target, status, square=True)
 
-        for row, A in zip(self._packed(dispatch, a.bindings(), arena.bindings()), As, strict=True):
-            refuse(row, A, storage.max_finite, matrix="A")
-        words = arena.read()
-        return Stored(arena, [row[:size] for row in words], _strayed(arena, words))
+        for row, A in zip(self._packed(dispatch, a.bindings(), buffer.bindings()), As, strict=True):
+            refuse(row, A, storage.max_finite, operand="A")
+        words = buffer.read()
+        return Readback(buffer, [row[:size] for row in words], _strayed(buffer, words))
 
-    def _unpacked(self, count: int, size: int) -> Arena:
+    def _unpacked(self, count: int, size: int) -> GuardedBuffer:
         """Room for packed words: NaN until they are written, and behind them."""
-        arena = Arena(self.device, count, size, _BEHIND_INPUT, NAN_WORD)
-        arena.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
-        return arena
+        buffer = GuardedBuffer(self.device, count, size, _INPUT_GUARD, NAN_WORD)
+        buffer.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
+        return buffer
 
     def _pack_batch(
         self,
@@ -184,7 +196,7 @@ class Harness:
             return self.runner.pack(path, shape.K, shape.N, source, target, status, square=True)
 
         for row, B in zip(self._packed(dispatch, sources, targets), Bs, strict=True):
-            refuse(row, B, FORMATS[path.b].max_finite, first_row)
+            refuse(row, B, FORMATS[path.b].max_finite, first_row, operand="B")
 
     def _packed(
         self,
@@ -193,7 +205,7 @@ class Harness:
         targets: Sequence[Binding],
     ) -> Words:
         """Run a packer for every source in one submission; each one's status, [count, 2]."""
-        status = Arena(self.device, len(sources), 2, 0, 0)
+        status = GuardedBuffer(self.device, len(sources), 2, 0, 0)
         status.fill([np.array([0, NOTHING_REFUSED], np.uint32)] * len(sources))
         bindings = zip(sources, targets, status.bindings(), strict=True)
         self.device.submit([dispatch(*each) for each in bindings])
@@ -250,7 +262,7 @@ class Harness:
             self.device.write(target.buffer, at, words)
         return past
 
-    def own_conversion(self, values: F32) -> Halves:
+    def device_f16(self, values: F32) -> Halves:
         """Values through the adapter's own pack2x16float: what a packer is held against."""
         flat = values.reshape(-1)
         buffers = [self.device.storage(4 * flat.size) for _ in range(2)] + [self.device.storage(4)]

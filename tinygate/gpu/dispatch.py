@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tinygate.core.errors import PackingRefusedError
 from tinygate.core.fast_path import FastPath, wgsl_file
@@ -28,7 +29,6 @@ from tinygate.gpu.kernel import (
     matmul_kernel,
     pack_kernel,
 )
-from tinygate.numerics.arrays import F32
 
 CONVERTER = "probe/convert_f16.wgsl"
 # As much as any small struct a kernel may declare there.
@@ -182,26 +182,23 @@ def uniform_words(fields: Sequence[Field], shape: Shape) -> Words:
 NOTHING_REFUSED = 0xFFFFFFFF
 
 
-def refuse(status: Words, B: F32, largest: float, first_row: int = 0, *, matrix: str = "B") -> None:
+def refuse(
+    status: Words,
+    original: NDArray[np.float32],
+    largest: float,
+    first_row: int = 0,
+    *,
+    operand: str,
+) -> None:
     """Raise PackingRefusedError where a packer counted values its format cannot hold.
 
-    status: (count, smallest linear index k*N+n); B: the [K, N] that was packed, or A by its name;
-    first_row: the k of its first row, where it is a panel.
+    status: (count, smallest linear index row * columns + column), as the packer left it.
+    original: what was packed, or of it the rows from first_row on.
     """
     count, first = int(status[0]), int(status[1])
     if not count:
         return
-    k, n = divmod(first, B.shape[1])
-    value = float(B[k, n]) if k < B.shape[0] else float("nan")
-    more = f" and {count - 1} more" if count > 1 else ""
-    raise PackingRefusedError(
-        f"refused: {matrix}[{first_row + k},{n}]={_short(value)}{more}, "
-        f"over the format's {largest:g}",
-        "keep these weights in f32, or scale them",
-    )
-
-
-def _short(value: float) -> str:
-    """`7.0e4`; NaN and infinity as Python spells them."""
-    digits, e, exponent = f"{value:.1e}".partition("e")
-    return f"{digits}e{int(exponent)}" if e else digits
+    row, column = divmod(first, original.shape[1])
+    value = float(original[row, column]) if row < original.shape[0] else float("nan")
+    index = (first_row + row, column)
+    raise PackingRefusedError.over(largest, index, value, operand=operand, count=count)

@@ -6,7 +6,7 @@ import math
 import re
 from pathlib import Path
 
-from tinygate.core.adapter import AdapterInfo, Limits
+from tinygate.core.adapter import AdapterInfo, AdapterLimits
 from tinygate.core.errors import CannotVerifyError, LimitError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import SUBGROUP_SIZE, Entry, Layout
@@ -37,7 +37,7 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
     """
     entry = path.entry(shape)
     source = load_source(path.kernel_file())
-    if path.matrix is not None:
+    if path.matrix_types is not None:
         source = _for_matrices(source, path, subgroup_size)
     return Kernel(
         source=source,
@@ -49,7 +49,7 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
 
 def _for_matrices(source: Source, path: FastPath, subgroup_size: int | None) -> Source:
     """The source for the path's configuration of subgroup matrices and the adapter's lanes."""
-    if path.matrix is None or path.matrix_sizes is None or subgroup_size is None:
+    if path.matrix_types is None or path.matrix_sizes is None or subgroup_size is None:
         raise CannotVerifyError(
             "the adapter's subgroup matrices are not known, and this kernel is compiled for them",
             "tinygate probe shows what the adapter has",
@@ -57,7 +57,7 @@ def _for_matrices(source: Source, path: FastPath, subgroup_size: int | None) -> 
     sizes = (*path.matrix_sizes, subgroup_size)
     names = ("MATRIX_M", "MATRIX_N", "MATRIX_K", "SUBGROUP")
     lines = {f"const {name} = ": f"{size}u;" for name, size in zip(names, sizes, strict=True)}
-    return source.with_lines({"alias Total = ": f"{path.matrix[1]};", **lines})
+    return source.with_lines({"alias Total = ": f"{path.matrix_types[1]};", **lines})
 
 
 def group_layout(layout: Layout, code: str) -> tuple[Access | None, ...]:
@@ -92,7 +92,7 @@ def pack_kernel(file: Path) -> Kernel:
 
 
 def dispatch_size(
-    entry: Entry, shape: Shape, limits: Limits, *, square: bool = False
+    entry: Entry, shape: Shape, limits: AdapterLimits, *, square: bool = False
 ) -> tuple[int, int, int]:
     """Workgroups in x, y, z for a product.
 
@@ -101,20 +101,20 @@ def dispatch_size(
     """
     if not entry.axes:
         return grid(entry.tiles(shape), limits, square=square)
-    most = limits.max_compute_workgroups_per_dimension
+    max_ = limits.max_compute_workgroups_per_dimension
     sizes = [1, 1, 1]
     for i, step in enumerate(entry.axes):
         sizes[i] = step.groups(shape) if step else 1
-        if step and sizes[i] > most:
+        if step and sizes[i] > max_:
             raise LimitError(
                 f"dispatch {'xyz'[i]} of {shape} is {sizes[i]} workgroups (ceil({step.axis} / "
-                f"{step.per})), over the adapter's max-compute-workgroups-per-dimension of {most}",
+                f"{step.per})), over the adapter's max-compute-workgroups-per-dimension of {max_}",
                 "use a smaller --shape, or a kernel that does more per workgroup",
             )
     return sizes[0], sizes[1], sizes[2]
 
 
-def grid(groups: int, limits: Limits, *, square: bool = False) -> tuple[int, int, int]:
+def grid(groups: int, limits: AdapterLimits, *, square: bool = False) -> tuple[int, int, int]:
     """A linear count of workgroups as x, y, z: a kernel numbers them wid.x + wid.y * groups.x.
 
     square: about as many in x as in y. The gate's later runs ask for it, since a kernel that knows
@@ -123,18 +123,18 @@ def grid(groups: int, limits: Limits, *, square: bool = False) -> tuple[int, int
     Raises:
         LimitError: where even two dimensions don't hold them.
     """
-    most = limits.max_compute_workgroups_per_dimension
-    x = min(groups, math.isqrt(groups - 1) + 1 if square else most)
+    max_ = limits.max_compute_workgroups_per_dimension
+    x = min(groups, math.isqrt(groups - 1) + 1 if square else max_)
     y = -(-groups // x)
-    if y > most:
+    if y > max_:
         raise LimitError(
-            f"{groups} workgroups over the square of max-compute-workgroups-per-dimension {most}",
+            f"{groups} workgroups over the square of max-compute-workgroups-per-dimension {max_}",
             "use a smaller --shape",
         )
     return x, y, 1
 
 
-def check_fits(path: FastPath, shape: Shape, limits: Limits) -> None:
+def check_fits(path: FastPath, shape: Shape, limits: AdapterLimits) -> None:
     """Raise LimitError, naming limit and values, where a buffer of the product or its dispatch is
     too big.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tinygate.core.adapter import AdapterTraits
+from tinygate.core.adapter import MeasuredNumerics
 from tinygate.core.errors import ShaderError
 from tinygate.core.fast_path import wgsl_file
 from tinygate.gpu.dispatch import Runner
@@ -16,7 +16,7 @@ _F16_ULP = 2.0**-10
 _F16_SUBNORMAL = 2.0**-20
 
 
-def probe(runner: Runner) -> AdapterTraits:
+def probe(runner: Runner) -> MeasuredNumerics:
     """Run the probe kernels on an open device, and tell the runner its subgroup size."""
     device = runner.device
     if "subgroups" in device.info.features:
@@ -30,7 +30,7 @@ def probe(runner: Runner) -> AdapterTraits:
     out = _run(runner, "probe/rounding.wgsl", words, 5)
     sums = out[:2].view(np.float32).astype(np.float64)
     halves = out[2:4].view("<f2")[::2].astype(np.float64)
-    return AdapterTraits(
+    return MeasuredNumerics(
         subgroup_size=runner.subgroup_size,
         f32_round_to_nearest=bool(np.array_equal(sums, [1 + _ULP, 1.0])),
         f16_round_to_nearest=bool(halves[0] == 1 + _F16_ULP),

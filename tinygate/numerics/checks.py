@@ -1,31 +1,33 @@
-"""Numbers -> verdicts, and verdicts -> the lines a user reads. Pure.
+"""Judge what was measured: one Check per question, with its tolerance's reason.
 
-The activation check is the seed's rule unchanged: may a model use this path? The conformance check
-asks something else: does the kernel do what it declares, whatever its precision?
+The activation check asks whether a model may use this path. The conformance check asks something
+else: does the kernel do what it declares, whatever its precision?
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tinygate.core.metrics import ErrorParts, Metrics
-from tinygate.core.results import CaseResult, Check, Status, worst
-from tinygate.numerics.tolerance import F16_MIN_NORMAL, Limit
-from tinygate.report.gate_line import exponential, percent
+from tinygate.core.errors import PackingRefusedError
+from tinygate.core.metrics import MEAN_REL_LIMIT, ErrorParts, Metrics
+from tinygate.core.status import Check, Status, worst
+from tinygate.numerics.arrays import F32, Words
+from tinygate.numerics.compare import Deviation, Packing, Region
+from tinygate.numerics.diagnosis import Cause
+from tinygate.numerics.formats import StorageFormat
+from tinygate.numerics.tolerance import F16_MIN_NORMAL, Tolerance
 
-if TYPE_CHECKING:  # compare brings numpy, which the command line does without
-    from tinygate.numerics.arrays import F32, Words
-    from tinygate.numerics.compare import Deviation, Packing, Region
-    from tinygate.numerics.formats import StorageFormat
-
-MEAN_REL_LIMIT = 0.005
-_MAX_ABS_WHY = "the seed's: 1% of mean|ref|, catches one-off blow-ups"
-_MEAN_REL_WHY = "the seed's: 0.5%, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
+_MAX_ABS_WHY = "activation rule: 1 % of mean|ref|, catches one-off blow-ups"
+_MEAN_REL_WHY = (
+    "activation rule: 0.5 %, the edge of sqrt(K) 2^-11 at K=128, catches systematic bias"
+)
 
 
 def activation(metrics: Metrics, outside: Region | None = None) -> tuple[Check, Check]:
-    """The seed's two thresholds, both strict. `outside` says where |F-R| is over the limit."""
+    """Apply the activation rule: two thresholds, both strict.
+
+    outside: where |F-R| is over the limit of max_abs.
+    """
     limit = metrics.max_abs_limit
     where = f", {outside.where}" if outside and outside.where else ""
     return (
@@ -66,11 +68,11 @@ def written(found: Region) -> Check:
     return _none_of("written", found, "never written", "C is filled with a marker before the run")
 
 
-def finite(found: Region, cause: str = "") -> Check:
+def finite(found: Region, cause: Cause | None = None) -> Check:
     """Outputs that are NaN or infinite, by bit pattern."""
     noun = "non-finite output" + ("s" if found.count > 1 else "")
-    if cause == "overflowed":
-        noun += " (overflowed)"
+    if cause is Cause.OVERFLOWED:
+        noun += f" ({cause})"
     return _none_of("finite", found, noun, "decided by bit pattern, never by a comparison")
 
 
@@ -113,7 +115,7 @@ def deterministic(found: Region) -> Check:
     return _none_of("determinism", found, noun, "two runs of one input agree bit for bit")
 
 
-def reference(found: Deviation, limit: Limit) -> Check:
+def reference(found: Deviation, limit: Tolerance) -> Check:
     """Whether R may be trusted; where not, nothing can be verified: an ERROR, not a FAIL."""
     ok = found.worst <= 1.0
     at = f"[{found.at[0]},{found.at[1]}]"
@@ -128,7 +130,7 @@ def reference(found: Deviation, limit: Limit) -> Check:
     )
 
 
-def conformance(found: Deviation, limit: Limit, cause: str = "") -> Check:
+def conformance(found: Deviation, limit: Tolerance, cause: Cause | None = None) -> Check:
     """Whether F is within what the path declares of S; `cause` is why not, where that is shown."""
     ok = found.worst <= 1.0
     where = f", {found.over.where}" if found.over.where else ""
@@ -164,22 +166,24 @@ def packing(found: Packing) -> Check:
     flushed = found.stored == 0 and 0 < abs(found.original) < F16_MIN_NORMAL
     reason = ("subnormals flushed: " if flushed else "") + (
         f"packing: {found.region.count} of {found.region.rows.size * found.region.cols.size} "
-        f"stored wrong, {found.matrix}[{k},{n}]={found.original:.6g} stored as "
+        f"stored wrong, {found.operand}[{k},{n}]={found.original:.6g} stored as "
         f"{found.stored:.6g}{where}"
     )
     return Check("packing", Status.FAIL, reason, why=why)
 
 
-def refused(message: str, outside: Region, matrix: str = "B") -> Check:
-    """A packer refused: right if and only if a value is outside the format's range."""
-    why = f"{message}: a value the format cannot hold is refused, never clamped"
-    if outside.first is not None:
-        k, n = outside.first
-        if f"{matrix}[{k},{n}]=" in message:
-            return Check("refusal", Status.PASS, why=why)
-        reason = f"packing {message}, yet the first value over the range is {matrix}[{k},{n}]"
+def refused(refusal: PackingRefusedError, outside: Region, operand: str = "B") -> Check:
+    """Judge a packer that refused: right if and only if a value is outside the format's range, and
+    the first such value is the one it names."""
+    why = f"{refusal.message}: a value the format cannot hold is refused, never clamped"
+    if outside.first is None:
+        reason = f"packing {refusal.message}, yet every value fits"
         return Check("refusal", Status.FAIL, reason, why=why)
-    return Check("refusal", Status.FAIL, f"packing {message}, yet every value fits", why=why)
+    if (refusal.operand, refusal.index) == (operand, outside.first):
+        return Check("refusal", Status.PASS, why=why)
+    k, n = outside.first
+    reason = f"packing {refusal.message}, yet the first value over the range is {operand}[{k},{n}]"
+    return Check("refusal", Status.FAIL, reason, why=why)
 
 
 def packed_past() -> Check:
@@ -206,7 +210,7 @@ def not_refused(outside: Region, B: F32, storage: StorageFormat, words: Words) -
     )
 
 
-def exact(found: Region, limit: Limit | None = None) -> Check:
+def exact(found: Region, limit: Tolerance | None = None) -> Check:
     """An exact family: how many elements are wrong, and where; `limit` is what a path that scales
     its results may be off by."""
     why = limit.why if limit else "these inputs have one right answer, bit for bit"
@@ -225,7 +229,7 @@ def decide(checks: Sequence[Check]) -> tuple[Status, str]:
 
 
 def stored_hint(checks: Sequence[Check], parts: ErrorParts | None) -> str:
-    """What to say of a quantised path that fails the activation check alone: its kernel is right,
+    """What to say of a quantized path that fails the activation check alone: its kernel is right,
     and what it stores is not near enough for a model."""
     failing = {check.name for check in checks if check.status is Status.FAIL}
     if parts is None or not failing or failing - {"max_abs", "mean_rel"}:
@@ -234,32 +238,3 @@ def stored_hint(checks: Sequence[Check], parts: ErrorParts | None) -> str:
         f"the kernel conforms: the error is what the format stores (relative rms "
         f"{parts.stored_rms:.1e}; the kernel adds {parts.kernel_rms:.1e})"
     )
-
-
-def case_line(case: CaseResult, *, suffix: bool) -> str:
-    """One line per case: the seed's for measured families, the exact one for exact families.
-
-    suffix: name shape and family at the end; the uniform line of a single-shape run has none.
-    """
-    verdict = str(case.status)
-    if case.reason and case.status is not Status.PASS:
-        verdict += f": {case.reason}"
-    if case.status is Status.FAIL and case.failed < case.runs:
-        verdict += f" (in {case.failed} of {case.runs} runs)"
-    tail = f" · {case.shape} {case.family}" if suffix else ""
-    head = f"[ops] {case.path}"
-    if case.metrics is not None and case.status in (Status.PASS, Status.FAIL):
-        m = case.metrics
-        numbers = (
-            f"mean|ref|={exponential(m.mean_ref)}, max_abs={exponential(m.max_abs)} "
-            f"(limit {exponential(m.max_abs_limit)}), mean_rel={percent(m.mean_rel, 3)} "
-            f"(limit {percent(MEAN_REL_LIMIT, 3)}), max_rel={percent(m.max_rel, 2)}"
-        )
-        return f"{head} gate: {numbers} — {verdict}{tail}"
-    if case.exact is not None and case.status in (Status.PASS, Status.FAIL):
-        wrong, total = case.exact
-        return f"{head} exact: {wrong} of {total} wrong — {verdict}{tail}"
-    share = next((c.measured for c in case.checks if c.name == "conformance"), None)
-    if share is not None and case.status in (Status.PASS, Status.FAIL):
-        return f"{head} conformance: worst |F-S| {percent(share, 1)} of limit — {verdict}{tail}"
-    return f"{head} gate: {verdict}{tail}"

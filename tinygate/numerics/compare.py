@@ -17,7 +17,7 @@ from tinygate.core.metrics import Metrics
 from tinygate.numerics.arrays import F32, DeviceF16, Values, Words
 from tinygate.numerics.formats import StorageFormat
 from tinygate.numerics.matmul64 import blocks, magnitude, product
-from tinygate.numerics.tolerance import Limit
+from tinygate.numerics.tolerance import Tolerance
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -229,7 +229,7 @@ def worse(a: Deviation | None, b: Deviation) -> Deviation:
     return b if b.worst > a.worst else replace(a, over=b.over)
 
 
-def deviation(C: F32, A: Values, B: Values, limit: Limit) -> Deviation:
+def deviation(C: F32, A: Values, B: Values, limit: Tolerance) -> Deviation:
     """C against the float64 product of A and B. Non-finite elements of C are left out."""
     M, N = C.shape
     worst, at, got, want = 0.0, (0, 0), 0.0, 0.0
@@ -267,7 +267,7 @@ class Packing:
     """What is wrong with a stored operand: an element's index, its original and what was stored.
 
     padding   words of padding that are not 0
-    matrix    which operand
+    operand   which operand
     why       what its format asks
     """
 
@@ -275,7 +275,7 @@ class Packing:
     original: float = 0.0
     stored: float = 0.0
     padding: int = 0
-    matrix: str = "B"
+    operand: str = "B"
     why: str = ""
 
     @property
@@ -285,7 +285,7 @@ class Packing:
 
 
 def packing(
-    storage: StorageFormat, words: Words, original: F32, own: DeviceF16, matrix: str = "B"
+    storage: StorageFormat, words: Words, original: F32, device_f16: DeviceF16, operand: str = "B"
 ) -> Packing:
     """Check stored words against their originals, as the format asks; bits of no element must be 0.
 
@@ -294,11 +294,11 @@ def packing(
     """
     rows, cols = original.shape
     found = Region((rows, cols))
-    for first, wrong in storage.wrong(words, original, own):
+    for first, wrong in storage.wrong(words, original, device_f16):
         found.add(wrong, first)
     padding = int(np.count_nonzero(storage.padding(words, rows, cols)))
     if found.first is None:
-        return Packing(found, padding=padding, matrix=matrix, why=storage.why)
+        return Packing(found, padding=padding, operand=operand, why=storage.why)
     i, j = found.first
     stored = float(storage.decode(words, rows, cols)[i, j])
-    return Packing(found, float(original[i, j]), stored, padding, matrix, storage.why)
+    return Packing(found, float(original[i, j]), stored, padding, operand, storage.why)

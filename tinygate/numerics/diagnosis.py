@@ -6,18 +6,30 @@ and only if that explains what came out is the fault named.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import numpy as np
 
 from tinygate.numerics.arrays import F32, Values
 from tinygate.numerics.compare import deviation, nonfinite
 from tinygate.numerics.matmul64 import blocks, product
-from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Limit
+from tinygate.numerics.tolerance import F16_MAX, F16_MIN_NORMAL, Tolerance
+
+
+class Cause(StrEnum):
+    """Why a kernel is out of bounds."""
+
+    OVERFLOWED = "overflowed"
+    FLUSHED = "subnormals flushed"
+    CLAMPED = "clamped at 65504"
+    STAGNATED = "stagnated"
+
 
 _SAMPLES = 8
 _INFINITY = np.uint32(0x7F800000)
 
 
-def flushed(C: F32, A: Values, B: Values, limit: Limit) -> bool:
+def flushed(C: F32, A: Values, B: Values, limit: Tolerance) -> bool:
     """Whether C is what a kernel gives that takes f16 subnormals for zero."""
     held = B.astype(np.float32)
     held[np.abs(held) < F16_MIN_NORMAL] = 0
@@ -65,14 +77,14 @@ def stagnated(C: F32, A: Values, B: Values) -> bool:
     return 4 * alike > 3 * len(picked)
 
 
-def cause(family: str, C: F32, A: Values, B: Values, limit: Limit) -> str:
-    """The cause of a failed conformance check, in a word or two; empty where none is shown."""
+def cause(family: str, C: F32, A: Values, B: Values, limit: Tolerance) -> Cause | None:
+    """Name the cause of a failed conformance check, where the numbers show one."""
     if overflowed(C):
-        return "overflowed"
+        return Cause.OVERFLOWED
     if family == "subnormal" and flushed(C, A, B, limit):
-        return "subnormals flushed"
+        return Cause.FLUSHED
     if family in {"overflow", "integer"} and clamped(C):
-        return "clamped at 65504"
+        return Cause.CLAMPED
     if family == "positive" and stagnated(C, A, B):
-        return "stagnated"
-    return ""
+        return Cause.STAGNATED
+    return None

@@ -1,7 +1,7 @@
 """The error a path should show on these very inputs, from what it declares.
 
 Storing x rounds it by an error of variance V_x = gap^2 / 12, gap the distance between its two
-neighbours in the format; where quantised, the scale. Independent errors of operands add up over a
+neighbours in the format; where quantized, the scale. Independent errors of operands add up over a
 sum to
 
     V = (A∘A)·V_B + V_A·(B∘B)      elementwise, to first order
@@ -28,7 +28,7 @@ from tinygate.numerics.formats import A_FORMATS, FORMATS, StorageFormat
 from tinygate.numerics.matmul64 import Map, blocks, product
 from tinygate.numerics.tolerance import accumulated_nmse
 
-FEWEST_FOR_WARNING = 256
+MIN_FOR_WARNING = 256
 
 # of_a(left) · of_b(right), all of it or a block.
 _Term = tuple[Values, Values, Map, Map]
@@ -96,7 +96,7 @@ class Predictor:
 def _spread(storage: StorageFormat, x: F32) -> tuple[Values, Map]:
     """A matrix and a map whose result is V_x: x itself where each value has its own, a slice at a
     time, else all of V_x, since scales are shared."""
-    if storage.quantised:
+    if storage.quantized:
         return storage.variance(x), _same
     return x, storage.variance  # type: ignore[return-value]
 
@@ -108,7 +108,7 @@ def _same(x: Values) -> NDArray[np.floating]:
 def warning(path: FastPath, measured_nmse: float, predicted: Prediction, outputs: int) -> str:
     """What to say of a path that is less precise than it declares; empty where it is not, or where
     too few outputs were compared to tell."""
-    if outputs < FEWEST_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
+    if outputs < MIN_FOR_WARNING or measured_nmse <= NMSE_WARNING * predicted.nmse:
         return ""
     return (
         f"{path.name} is less precise than it declares: NMSE {measured_nmse:.2e} is "

@@ -1,4 +1,4 @@
-"""What a quantised path's error is made of: storing, then the kernel. Pure, and in blocks.
+"""What a quantized path's error is made of: storing, then the kernel. Pure, and in blocks.
 
 T  float64 product of the originals      S  of the operands as stored      F  what came out
 """

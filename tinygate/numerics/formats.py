@@ -33,7 +33,7 @@ class StorageFormat(StorageSize, Protocol):
         ...
 
     @property
-    def quantised(self) -> bool:
+    def quantized(self) -> bool:
         """Whether values share scales, so that what is stored depends on the neighbours too."""
         ...
 
@@ -43,8 +43,8 @@ class StorageFormat(StorageSize, Protocol):
         ...
 
     @property
-    def whole(self) -> int:
-        """Whole numbers up to this are held exactly; where quantised, if the scale is 1."""
+    def max_exact_int(self) -> int:
+        """Whole numbers up to this are held exactly; where quantized, if the scale is 1."""
         ...
 
     @property
@@ -61,13 +61,13 @@ class StorageFormat(StorageSize, Protocol):
         ...
 
     def wrong(
-        self, words: Words, original: F32, own: DeviceF16
+        self, words: Words, original: F32, device_f16: DeviceF16
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         ...
 
     def variance(self, x: F32) -> NDArray[Any]:
-        """Of the error of storing x, elementwise; a quantised x must be the whole matrix."""
+        """Of the error of storing x, elementwise; a quantized x must be the whole matrix."""
         ...
 
 
@@ -77,8 +77,8 @@ class Elementwise(ElementwiseSize):
 
     name: str
     max_finite: float
-    whole: int
-    quantised: bool = False
+    max_exact_int: int
+    quantized: bool = False
     why: str = "a stored value is one of its original's two neighbours, as near as pack2x16float's"
 
     @property
@@ -100,7 +100,7 @@ class Elementwise(ElementwiseSize):
         return words.reshape(rows, self.stride(cols))[:, -1] >> np.uint32(16)
 
     def wrong(
-        self, words: Words, original: F32, own: DeviceF16
+        self, words: Words, original: F32, device_f16: DeviceF16
     ) -> Iterator[tuple[int, NDArray[np.bool_]]]:
         """Which values are neither neighbour of their original, or farther from it than the
         adapter's own conversion; some rows at a time: (first row, mask)."""
@@ -110,7 +110,7 @@ class Elementwise(ElementwiseSize):
             stored = self.decode(words, rows, cols, part)
             below, above = self.neighbours(x)
             neighbour = (stored == below) | (stored == above)
-            near = np.abs(own(part).astype(np.float64) - x)
+            near = np.abs(device_f16(part).astype(np.float64) - x)
             yield part.start, ~neighbour | (np.abs(stored.astype(np.float64) - x) > near)
 
     def neighbours(self, x: F32) -> tuple[F32, F32]:
@@ -135,9 +135,9 @@ class Elementwise(ElementwiseSize):
 
 
 PLAIN = Elementwise(
-    columns_per_word=1, name="f32", max_finite=float(np.finfo(np.float32).max), whole=2**24
+    columns_per_word=1, name="f32", max_finite=float(np.finfo(np.float32).max), max_exact_int=2**24
 )
-HALVES = Elementwise(columns_per_word=2, name="f16-packed", max_finite=F16_MAX, whole=2**11)
+HALVES = Elementwise(columns_per_word=2, name="f16-packed", max_finite=F16_MAX, max_exact_int=2**11)
 
 # Of B[K,N], and of A[M,K].
 FORMATS: dict[str, StorageFormat] = {

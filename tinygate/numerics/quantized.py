@@ -1,4 +1,4 @@
-"""Quantised storage: whole numbers with a scale per row, column or block (wgsl/README.md).
+"""Quantized storage: whole numbers with a scale per row, column or block (wgsl/README.md).
 
 The host's own reading of what a packer wrote. What is stored is decoded to float64, where a scale
 of 24 bits times a code of 8 is exact: S must not have a rounding that the kernel has not.
@@ -36,9 +36,9 @@ class Int8(Int8Size):
 
     name: str = "int8-packed"
     packed: bool = True
-    quantised: bool = True
+    quantized: bool = True
     max_finite: float = _F32_MAX
-    whole: int = 127
+    max_exact_int: int = 127
     why: str = _WHY
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> F64:
@@ -59,7 +59,9 @@ class Int8(Int8Size):
         scale = (peak * np.float32(1 / 127)).astype(np.float32)
         return np.where(scale < _SMALLEST_NORMAL, np.float32(1), scale)
 
-    def wrong(self, words: Words, original: F32, own: DeviceF16) -> Iterator[tuple[int, Mask]]:
+    def wrong(
+        self, words: Words, original: F32, device_f16: DeviceF16
+    ) -> Iterator[tuple[int, Mask]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         rows, cols = original.shape
         declared = self.declared(original)
@@ -99,9 +101,9 @@ class Q4(Q4Size):
 
     name: str = "q4-block32"
     packed: bool = True
-    quantised: bool = True
+    quantized: bool = True
     max_finite: float = _F32_MAX
-    whole: int = 15
+    max_exact_int: int = 15
     why: str = _WHY
 
     def decode(self, words: Words, rows: int, cols: int, part: slice = ALL) -> F64:
@@ -122,13 +124,15 @@ class Q4(Q4Size):
     def declared(self, x: F32) -> F32:
         """The scale each block of x should have, [blocks, cols]."""
         starts = np.arange(0, x.shape[0], BLOCK)
-        most = np.maximum(np.maximum.reduceat(x, starts, axis=0), 0)
-        least = np.minimum(np.minimum.reduceat(x, starts, axis=0), 0)
+        max_ = np.maximum(np.maximum.reduceat(x, starts, axis=0), 0)
+        min_ = np.minimum(np.minimum.reduceat(x, starts, axis=0), 0)
         half = np.float32(0.5)
-        scale = (most * half - least * half) * np.float32(2 / 15)
+        scale = (max_ * half - min_ * half) * np.float32(2 / 15)
         return np.where(scale < _SMALLEST_NORMAL, np.float32(1), scale)
 
-    def wrong(self, words: Words, original: F32, own: DeviceF16) -> Iterator[tuple[int, Mask]]:
+    def wrong(
+        self, words: Words, original: F32, device_f16: DeviceF16
+    ) -> Iterator[tuple[int, Mask]]:
         """Which values are not stored as they should be, some rows at a time: (first row, mask)."""
         rows, cols = original.shape
         declared = self.declared(original)

@@ -33,7 +33,7 @@ REFERENCE_BLOCK = 16  # terms the reference sums from zero before it adds them t
 
 
 @dataclass(frozen=True)
-class Limit:
+class Tolerance:
     """|F-S| <= value * D + relative * |S| + tiny, elementwise, with D named by `norm` and the
     reason in `why`.
 
@@ -48,14 +48,14 @@ class Limit:
     relative: float = 0.0
 
 
-def conformance_limit(
+def conformance_tolerance(
     path: FastPath,
     K: int,
     norm: Norm,
     *,
     f16_round_to_nearest: bool = True,
     f16_subnormals: bool = True,
-) -> Limit:
+) -> Tolerance:
     """How far F may be from S, the float64 product of the operands as the path holds them.
 
     With sequential sums the largest |F-S| / (sqrt(K) 2^-24 G) of a right kernel was 3.5 in 280 runs
@@ -66,7 +66,7 @@ def conformance_limit(
     keep. Where it flushes, a product, partial sum or output of up to 2^-14 may become 0.
     """
     if path.accumulate == "i32":
-        return Limit(
+        return Tolerance(
             8 * math.sqrt(K) * U64,
             "abs",
             K * 2.0**-126,
@@ -104,20 +104,20 @@ def conformance_limit(
     if path.output == "f16":
         relative += U16 if f16_round_to_nearest else 2 * U16
         why += f", plus {1 if f16_round_to_nearest else 2} 2^-11 of |S| for an f16 output"
-    return Limit(value, norm, tiny, why, relative)
+    return Tolerance(value, norm, tiny, why, relative)
 
 
-def exact_limit(path: FastPath, family: Family, K: int) -> Limit | None:
-    """What a path may be off on an exact family; None where nothing. A quantised one gives whole
+def exact_tolerance(path: FastPath, family: Family, K: int) -> Tolerance | None:
+    """What a path may be off on an exact family; None where nothing. A quantized one gives whole
     numbers exactly, but scales what identity picks, and may round that to f16."""
-    if not path.quantised or family.exact != "stored":
+    if not path.quantized or family.exact != "stored":
         return None
     why = "what is stored, times scales: 4 2^-24 of it, as scaling rounds 4 times at most"
     halves = (3 if path.rounds_inside else 0) + ("f16" in (path.accumulate, path.output))
     if halves:
         why += f", plus {halves} 2^-11 for what is rounded to f16"
     tiny = 2.0**-24 if halves else K * 2.0**-126
-    return Limit(0.0, "abs", tiny, why, SCALING * U32 + halves * U16)
+    return Tolerance(0.0, "abs", tiny, why, SCALING * U32 + halves * U16)
 
 
 def accumulated_nmse(path: FastPath, K: int) -> float:
@@ -146,13 +146,13 @@ def mean_rel_of_zero_mean(nmse: float) -> float:
     return math.sqrt(nmse) * 2 / math.pi * (e1 / 2 + flat)
 
 
-def reference_limit(K: int, *, round_to_nearest: bool) -> Limit:
+def reference_tolerance(K: int, *, round_to_nearest: bool) -> Tolerance:
     """How far R may be from T, the float64 product of the originals, before it is untrusted."""
     factor = 4 if round_to_nearest else 8
     why = f"the reference: {factor} sqrt(K) 2^-24 of |A||B|"
     if not round_to_nearest:
         why += ", doubled because f32 addition does not round to nearest here"
-    return Limit(factor * math.sqrt(K) * U32, "abs", K * 2.0**-126, why)
+    return Tolerance(factor * math.sqrt(K) * U32, "abs", K * 2.0**-126, why)
 
 
 def _spelled(norm: Norm) -> str:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from tinygate.core.adapter import AdapterInfo, Platform
 from tinygate.core.errors import TinygateError
 from tinygate.core.fast_path import FastPath
-from tinygate.core.results import PathResult, Report, Status
+from tinygate.core.results import PathResult, Report
 from tinygate.core.shape import Shape
-from tinygate.paths.source import source_hash
-from tinygate.verification import run as verify
-from tinygate.verification import verdict as verdicts
+from tinygate.core.status import State, Status
+from tinygate.report.gate_line import case_line, path_line
 from tinygate.verification.plan import Plan
+from tinygate.verification.verdict import skip_path
+from tinygate.verification.verify import verify_plan
 
 log = logging.getLogger("tinygate.ops")
 
@@ -53,7 +54,7 @@ class Background:
     ) -> None:
         assert platform.adapter is not None, "a gate runs on an adapter"
         self._adapter: AdapterInfo = platform.adapter
-        self._traits = platform.traits
+        self._numerics = platform.numerics
         self._features = features
         self._paths = paths
         self._seed = seed
@@ -72,27 +73,27 @@ class Background:
     def is_active(self, path: FastPath, shape: Shape) -> bool:
         """Whether the path may run the shape, by what is settled now; starts nothing."""
         verdict = self._verdicts.get((path.name, path.shape_class(shape)))
-        return verdict is not None and _passed(verdict) and path.misfit(shape) is None
+        return verdict is not None and _passed(verdict) and path.shape_mismatch(shape) is None
 
     def verdict(self, path: FastPath, shape: Shape) -> Verdict:
         """The verdict for the shape's class: the one there is, or a gate that is queued now, behind
         that of the path it needs. What cannot run here is never queued and settles as SKIP."""
         if path.name in self._unavailable:
             return self._unavailable[path.name]
-        if missing := path.lacks(self._adapter):
-            self._unavailable[path.name] = _settled(_skipped(path, missing=missing))
-            log.info("%s", self._unavailable[path.name].result().line)
+        if missing := path.missing_features(self._adapter):
+            self._unavailable[path.name] = _settled(skip_path(path, missing=missing))
+            log.info("%s", path_line(self._unavailable[path.name].result()))
             return self._unavailable[path.name]
-        if misfit := path.misfit(shape):
+        if misfit := path.shape_mismatch(shape):
             # This shape's alone: the class has others that fit.
-            return _settled(_skipped(path, skip=misfit))
+            return _settled(skip_path(path, reason=misfit))
         key = (path.name, path.shape_class(shape))
         if key not in self._verdicts:
             verdict = self._verdicts[key] = Verdict()
             if self._closed.is_set():
                 verdict.set_result(_unverified(path, _CLOSED))
             else:
-                first = self._paths.get(path.needs)
+                first = self._paths.get(path.depends_on)
                 needed = self.verdict(first, shape) if first else None
                 self._jobs.put(Job(path, shape, verdict, needed))
         return self._verdicts[key]
@@ -124,7 +125,7 @@ class Background:
         needed = job.needed.result() if job.needed and job.needed.done() else None
         here = True
         if needed is not None and needed.status in (Status.FAIL, Status.ERROR):
-            result = _skipped(path, skip=f"{needed.path} failed first")
+            result = skip_path(path, reason=f"{needed.path} failed first")
         else:
             plan = Plan(
                 paths=(path,),
@@ -133,20 +134,20 @@ class Background:
                 timeout=self._timeout,
                 engines=(self._adapter.engine,),
                 adapter=str(self._adapter.index),
-                further=self._features,
+                extra_features=self._features,
             )
-            report = verify.run(plan)
+            report = verify_plan(plan)
             (result,) = report.paths
-            lines = [case.line for case in result.cases]
+            lines = [case_line(one, single_shape=report.single_shape) for one in result.cases]
             here = self._here(report)
-        for line in [*lines, result.line]:
+        for line in [*lines, path_line(result)]:
             log.info("%s", line)
         return result if here else _unverified(path, "the gate ran on another adapter")
 
     def _here(self, report: Report) -> bool:
         """Whether the verdicts are from this adapter, with the same lanes and rounding."""
         (platform,) = report.platforms
-        if platform.adapter is None or platform.traits != self._traits:
+        if platform.adapter is None or platform.numerics != self._numerics:
             return False
         return _adapter_itself(platform.adapter) == _adapter_itself(self._adapter)
 
@@ -196,16 +197,15 @@ def _adapter_itself(adapter: AdapterInfo) -> AdapterInfo:
     return replace(adapter, toggles=(), features=(), unavailable=(), matrices=())
 
 
-def _skipped(path: FastPath, *, missing: str = "", skip: str = "") -> PathResult:
-    return verdicts.judge_path(
-        path.name, path.pill, [], missing=missing, skip=skip, source_hash=source_hash(path)
-    )
-
-
 def _unverified(path: FastPath, reason: str) -> PathResult:
-    blank = PathResult(path.name, path.pill, Status.ERROR, "unverified")
-    line = f"[ops] {path.name} gate verdict: ERROR — {reason}, falling back to {path.fallback}"
-    return replace(blank, reason=reason, line=line)
+    return PathResult(
+        path.name,
+        path.pill,
+        Status.ERROR,
+        State.UNVERIFIED,
+        reason=reason,
+        fallback=path.fallback,
+    )
 
 
 def _settled(result: PathResult) -> Verdict:

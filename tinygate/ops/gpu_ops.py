@@ -4,7 +4,7 @@
 
     ops = GpuOps.create()                  # the gates start in the background
     w = ops.pack_to_f16(weights)           # [K, N]
-    print(ops.f16_ready.result().line)     # wait for the verdict, or don't
+    print(ops.f16_ready.result())          # wait for the verdict, or don't
     y = ops.matmul_f16_weight(x, w)        # on the fastest path that is active for this shape
     print(y.path, y.numpy())
 
@@ -22,16 +22,17 @@ from numpy.typing import ArrayLike
 
 from tinygate.core import adapter as adapters
 from tinygate.core.adapter import AdapterInfo, Platform
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.errors import LimitError, ShapeError, UnknownNameError
 from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult
 from tinygate.core.shape import Shape
 from tinygate.gpu import engines
-from tinygate.gpu import probe as traits
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
 from tinygate.gpu.engines.base import Binding, Device
 from tinygate.gpu.kernel import check_fits
+from tinygate.gpu.probe import probe
 from tinygate.numerics.arrays import as_words
 from tinygate.numerics.formats import FORMATS
 from tinygate.ops.background import Background
@@ -42,7 +43,7 @@ from tinygate.paths.registry import registered, select
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
-# The seed's: what a model's layers look like, small enough to settle at once.
+# What a model's layers look like, small enough to settle at once.
 GATE_SHAPE = Shape(64, 128, 128)
 
 
@@ -68,8 +69,8 @@ class GpuOps:
         self._device = device
         self._runner = Runner(device)
         # Measured on this very device: a kernel may be compiled for the subgroup size.
-        platform = Platform(info.engine, info, traits.probe(self._runner))
-        self._paths = {one.name: one for path in paths for one in path.on(info)}
+        platform = Platform(info.engine, info, probe(self._runner))
+        self._paths = {one.name: one for path in paths for one in path.for_adapter(info)}
         self._plain = chain(self._paths.values(), "f32")
         self._packed = chain(self._paths.values(), "f16-packed")
         self._gates = Background(platform, features, self._paths, seed, timeout)
@@ -81,7 +82,7 @@ class GpuOps:
         cls,
         adapter: str | int | None = None,
         *,
-        engine: str = engines.DEFAULT_ENGINE,
+        engine: str = DEFAULT_ENGINE,
         paths: Sequence[FastPath] | None = None,
         shape: Shape = GATE_SHAPE,
         seed: int = DEFAULT_SEED,
@@ -117,21 +118,6 @@ class GpuOps:
     def f16_ready(self) -> Future[PathResult]:
         """`ready("f16-storage")`."""
         return self.ready("f16-storage")
-
-    @property
-    def shader_f16_ready(self) -> Future[PathResult]:
-        """`ready("shader-f16")`."""
-        return self.ready("shader-f16")
-
-    @property
-    def coop_matrix_ready(self) -> Future[PathResult]:
-        """`ready("coop-matrix")`: of the largest matrices that the adapter has."""
-        return self.ready("coop-matrix")
-
-    @property
-    def subgroups_ready(self) -> Future[PathResult]:
-        """`ready("subgroups")`."""
-        return self.ready("subgroups")
 
     def ready(self, path: str) -> Future[PathResult]:
         """Settles with the path's verdict at the shape the gates were started with, SKIP where the
@@ -218,7 +204,7 @@ class GpuOps:
         self._device.read(status, 0, found)
         status.destroy()
         if found[0]:
-            refuse(found, original.numpy(), FORMATS[path.b].max_finite)
+            refuse(found, original.numpy(), FORMATS[path.b].max_finite, operand="B")
         return weight
 
     def matmul_f16_weight(self, a: ArrayLike | Tensor, packed: PackedWeight) -> Tensor:
@@ -260,7 +246,7 @@ class GpuOps:
     def _fastest(self, paths: Sequence[FastPath], shape: Shape) -> FastPath | None:
         """The first that is active for the shape. Gates start for those before it."""
         for path in paths:
-            if path.misfit(shape) is None and self._fits(path, shape):
+            if path.shape_mismatch(shape) is None and self._fits(path, shape):
                 self.verdict(path.name, shape)
                 if self.is_active(path.name, shape):
                     return path

@@ -11,23 +11,25 @@ from pathlib import Path
 from typing import Any, cast
 
 from tinygate.core import vocabulary
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import (
     AXES,
     DEFAULT_DIMS,
-    MOST_BINDINGS,
-    MOST_CONSTANTS,
-    MOST_FIELDS,
+    MAX_BINDINGS,
+    MAX_CONSTANTS,
+    MAX_FIELDS,
     SYMBOLS,
     Entry,
     Field,
     Layout,
     Steps,
 )
+from tinygate.core.text import shown
 from tinygate.paths import validate
 from tinygate.paths.source import read_source
-from tinygate.paths.toml_file import Table, is_there, parse, read_text, shown, word
+from tinygate.paths.toml_file import Table, is_there, parse, read_text, word
 from tinygate.paths.toml_table import IDENTIFIER, Section
 
 _REQUIRED = ("name", "kernel", "a", "b", "accumulate")
@@ -36,8 +38,8 @@ _PATH_KEYS = (
     *("name", "pill", "kernel", "entry", "requires", "engines", "a", "b", "accumulate"),
     *("products", "output", "deterministic", "pack", "pack_a", "guard", "opt_in", "multiple_of"),
 )
-_MOST_U32 = 2**32 - 1
-_MOST_F32 = 3.4028234663852886e38
+_MAX_U32 = 2**32 - 1
+_MAX_F32 = 3.4028234663852886e38
 
 
 def load(file: Path) -> FastPath:
@@ -83,7 +85,7 @@ class _Manifest:
             kernel=str(kernel),
             why=f"declared in {self.file}",
             requires=self._features(),
-            engines=head.choices("engines", vocabulary.ENGINES, vocabulary.ENGINES),
+            engines=head.choices("engines", TARGETS, TARGETS),
             a=cast(Any, a),
             b=cast(Any, b),
             accumulate=cast(Any, head.choice("accumulate", vocabulary.ACCUMULATORS, "f32")),
@@ -146,18 +148,18 @@ class _Manifest:
     def _multiples(self) -> tuple[int, int, int]:
         table = self.head.get("multiple_of", dict, {})
         inner = self._inner("path", "multiple_of", table, AXES)
-        M, K, N = (inner.whole(axis, 1, _MOST_U32, 1) for axis in AXES)
+        M, K, N = (inner.integer(axis, 1, _MAX_U32, 1) for axis in AXES)
         return M, K, N
 
     def _layout(self) -> Layout:
         section = self._section("bindings", ("A", "B", "C", "dims", "unused", "access"))
         plain = {"A": 0, "B": 1, "C": 2, "dims": 3}
-        a, b, c, dims = (section.whole(k, 0, MOST_BINDINGS - 1, v) for k, v in plain.items())
+        a, b, c, dims = (section.integer(k, 0, MAX_BINDINGS - 1, v) for k, v in plain.items())
         unused = section.get("unused", list, [])
         for slot in unused:
-            if type(slot) is not int or not 0 <= slot < MOST_BINDINGS:
+            if type(slot) is not int or not 0 <= slot < MAX_BINDINGS:
                 said = slot if type(slot) is int and abs(slot) < 1 << 64 else word(slot)
-                raise section.error("unused", f"holds {said}, expected 0 to {MOST_BINDINGS - 1}")
+                raise section.error("unused", f"holds {said}, expected 0 to {MAX_BINDINGS - 1}")
         layout = Layout(a, b, c, dims, tuple(unused))
         taken: set[int] = set()
         for slot in layout.slots:
@@ -172,19 +174,19 @@ class _Manifest:
     def _dims(self) -> tuple[Field, ...]:
         section = self._section("dims", ("fields",))
         fields = section.get("fields", list, list(DEFAULT_DIMS))
-        if not 1 <= len(fields) <= MOST_FIELDS:
-            raise section.error("fields", f"has {len(fields)} values, expected 1 to {MOST_FIELDS}")
+        if not 1 <= len(fields) <= MAX_FIELDS:
+            raise section.error("fields", f"has {len(fields)} values, expected 1 to {MAX_FIELDS}")
         for i, value in enumerate(fields):
             if not (
                 (type(value) is str and value in AXES)
-                or (type(value) is int and 0 <= value <= _MOST_U32)
-                or (type(value) is float and abs(value) <= _MOST_F32)
+                or (type(value) is int and 0 <= value <= _MAX_U32)
+                or (type(value) is float and abs(value) <= _MAX_F32)
             ):
                 small = isinstance(value, str | float) or (type(value) is int and value < 1 << 64)
                 said = shown(value, 40) if small else word(value)
                 raise section.error(
                     "fields",
-                    f"[{i}] is {said}, expected M, K, N, an integer of 0 to {_MOST_U32} or a float",
+                    f"[{i}] is {said}, expected M, K, N, an integer of 0 to {_MAX_U32} or a float",
                 )
         return tuple(fields)
 
@@ -206,13 +208,13 @@ class _Manifest:
             if needed not in table:
                 raise inner.error(needed, "is missing", f'{key} = {{ axis = "M", per = 64 }}')
         return Steps(
-            cast(Any, inner.choice("axis", AXES, "M")), inner.whole("per", 1, _MOST_U32, 1)
+            cast(Any, inner.choice("axis", AXES, "M")), inner.integer("per", 1, _MAX_U32, 1)
         )
 
     def _constants(self) -> tuple[tuple[str, float | str], ...]:
         section = self._section("constants", None)
-        if len(section.table) > MOST_CONSTANTS:
-            raise section.error("", f"are {len(section.table)}, expected at most {MOST_CONSTANTS}")
+        if len(section.table) > MAX_CONSTANTS:
+            raise section.error("", f"are {len(section.table)}, expected at most {MAX_CONSTANTS}")
         for key, value in section.table.items():
             if not IDENTIFIER.fullmatch(key) and not (key.isascii() and key.isdigit()):
                 raise section.error(key, "is not a name or a number that WGSL takes")

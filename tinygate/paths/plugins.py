@@ -21,13 +21,13 @@ from typing import Any
 from tinygate.core.errors import CannotVerifyError, PackingRefusedError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Entry
+from tinygate.core.text import shown
 from tinygate.core.vocabulary import Format, Precision
 from tinygate.paths.source import read_source
-from tinygate.paths.toml_file import shown
 from tinygate.paths.validate import validate
 
 GROUP = "tinygate.paths"
-_MOST_PATHS = 1000
+_MAX_PATHS = 1000
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PythonPath:
             opt_in=self.opt_in,
             multiple_of=self.multiple_of,
             call=call,
-            readable=self.b == "f32" or self.stored is not None,
+            readback=self.b == "f32" or self.stored is not None,
         )
 
 
@@ -97,9 +97,8 @@ def refuse_over(B: Any, largest: float) -> None:
     outside = np.argwhere(~(np.abs(B) <= largest))
     if outside.size:
         k, n = outside[0]
-        raise PackingRefusedError(
-            f"refused: B[{k},{n}]={B[k, n]:.1e}, over the format's {largest:g}",
-            "keep these weights in f32, or scale them",
+        raise PackingRefusedError.over(
+            largest, (int(k), int(n)), float(B[k, n]), count=len(outside)
         )
 
 
@@ -171,8 +170,8 @@ def _offers(point: EntryPoint) -> list[FastPath | PythonPath]:
             if not isinstance(offer, FastPath | PythonPath):
                 raise TypeError(f"it gives {type(offer).__name__}, expected FastPath or PythonPath")
             listed.append(offer)
-            if len(listed) > _MOST_PATHS:
-                raise ValueError(f"it gives more than {_MOST_PATHS} paths")
+            if len(listed) > _MAX_PATHS:
+                raise ValueError(f"it gives more than {_MAX_PATHS} paths")
     return listed
 
 

@@ -40,51 +40,84 @@ def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath,
 
 @dataclass(frozen=True)
 class Registry:
-    """paths      each with a name of its own
+    """The paths there are to choose from, each with a name of its own.
+
     warnings   what was left out, and why
     """
 
     paths: tuple[FastPath, ...]
     warnings: tuple[str, ...] = ()
 
+    def with_manifests(self, files: Iterable[str]) -> Registry:
+        """Add the paths that these manifests declare; a manifest that is there already stays one.
+
+        Raises:
+            ConfigError: a manifest that cannot be used, or two paths with one name.
+        """
+        known = {_resolved(path.file) for path in self.paths if path.file}
+        named = {_resolved(file): file for file in files}
+        added = [manifest.load(Path(f)) for key, f in named.items() if key not in known]
+        return Registry(_unique((*self.paths, *added)), self.warnings)
+
     def select(self, arguments: Iterable[str]) -> tuple[FastPath, ...]:
-        """The paths that --path names, by name or by file; every one that is not opt-in where
-        nothing is named.
+        """Choose the paths that --path names, by name or by file; every one that is not opt-in
+        where nothing is named.
 
         Raises:
             UnknownNameError: with the list of names.
         """
+        return select(self._names(arguments), self.paths)
+
+    def names(self, arguments: Iterable[str]) -> tuple[str, ...]:
+        """Give the names of the paths that --require names, by name or by file; none where nothing
+        is named.
+
+        Raises:
+            UnknownNameError: with the list of names.
+        """
+        wanted = self._names(arguments)
+        return tuple(path.name for path in select(wanted, self.paths)) if wanted else ()
+
+    def _names(self, arguments: Iterable[str]) -> list[str]:
         by_file = {_resolved(path.file): path.name for path in self.paths if path.file}
-        names = [by_file[_resolved(a)] if is_file(a) else a for a in arguments]
-        return select(names, self.paths)
+        return [by_file[_resolved(a)] if is_manifest(a) else a for a in arguments]
 
 
-def load(
-    arguments: Iterable[str] = (), *, files: Iterable[str] = (), with_plugins: bool = True
-) -> Registry:
-    """Built-ins, plug-ins, the manifests among the arguments of --path, and further manifests.
+def load(*, with_plugins: bool = True) -> Registry:
+    """Load the built-ins and the installed plug-ins.
 
     Raises:
-        ConfigError: a manifest that cannot be used, or two paths with one name.
+        ConfigError: two paths with one name.
     """
-    found = plugins.discover() if with_plugins else plugins.Found((), ())
-    named = {_resolved(f): f for f in (*filter(is_file, arguments), *files)}
-    every = (*registered(), *found.paths, *(manifest.load(Path(f)) for f in named.values()))
+    if not with_plugins:
+        return Registry(registered())
+    found = plugins.discover()
+    return Registry(_unique((*registered(), *found.paths)), found.warnings)
+
+
+def manifests(arguments: Iterable[str]) -> list[str]:
+    """Pick, of what --path or --require was given, the manifests."""
+    return [argument for argument in arguments if is_manifest(argument)]
+
+
+def is_manifest(argument: str) -> bool:
+    """Whether --path was given a manifest and not a name: no name has a dot or a slash."""
+    return argument.endswith(".toml") or "/" in argument or os.sep in argument
+
+
+def _unique(paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
+    """The paths, where no two have one name."""
     sources = {REFERENCE.name: "the reference"}
-    for path in every:
+    plugin = any(path.source.startswith("plug-in ") for path in paths)
+    for path in paths:
         if path.name in sources:
             raise ConfigError(
                 f"two paths are called {path.name!r}: {sources[path.name]} and {path.source}",
                 "give one another name"
-                + (", or leave plug-ins out with --no-plugins" if found.paths else ""),
+                + (", or leave plug-ins out with --no-plugins" if plugin else ""),
             )
         sources[path.name] = path.source
-    return Registry(every, found.warnings)
-
-
-def is_file(argument: str) -> bool:
-    """Whether --path was given a manifest and not a name: no name has a dot or a slash."""
-    return argument.endswith(".toml") or "/" in argument or os.sep in argument
+    return paths
 
 
 def _resolved(file: str) -> str:

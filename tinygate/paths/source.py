@@ -80,7 +80,7 @@ def source_hash(path: FastPath) -> str:
         digest.update(read_source(file).encode())
         digest.update(b"\0")
     declared = (path.a, path.b, path.accumulate, path.products, path.output, path.deterministic)
-    digest.update(repr((declared, path.matrix, path.matrix_sizes)).encode())
+    digest.update(repr((declared, path.matrix_types, path.matrix_sizes)).encode())
     entries = [(e.name, e.rows, e.cols, e.max_m, e.constants) for e in path.entries]
     digest.update(json.dumps(entries).encode())
     if path.call:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tinygate.core.errors import ConfigError
+from tinygate.core.text import shown
 
 MAX_BYTES = 1 << 20
 # tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." is hours.
@@ -93,13 +94,6 @@ def word(value: object) -> str:
     """The type of a value in TOML's words. Not the value: it may be a megabyte."""
     words: dict[type, str] = {**WORDS, bool: "a boolean", list: "a list"}
     return words.get(type(value), "a date or time")
-
-
-def shown(text: object, most: int = 200) -> str:
-    """Text from a file, safe to print and of bearable length."""
-    plain = str(text)
-    short = plain if len(plain) <= most else f"{plain[:most]}…"
-    return short if short.isprintable() else ascii(short)
 
 
 def _reason(error: Exception) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tinygate.core.errors import ConfigError
-from tinygate.paths.toml_file import WORDS, Table, shown, word
+from tinygate.core.text import shown
+from tinygate.paths.toml_file import WORDS, Table, word
 
 HINT = "`tinygate new my-path` writes a manifest that works"
 # What is planned, so that asking for it is answered with more than "unknown".
@@ -92,7 +93,7 @@ class Section:
                 raise self.error(key, f"holds {said}, expected {', '.join(known)}")
         return tuple(dict.fromkeys(values))
 
-    def whole(self, key: str, low: int, high: int, default: int) -> int:
+    def integer(self, key: str, low: int, high: int, default: int) -> int:
         """An integer within bounds."""
         value = int(self.get(key, int, default))
         if not low <= value <= high:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tinygate.core.engine import TARGETS
 from tinygate.core.errors import ConfigError
 from tinygate.core.fast_path import FastPath
-from tinygate.core.kernel_abi import MOST_BINDINGS, MOST_CONSTANTS, MOST_FIELDS, SYMBOLS, Entry
+from tinygate.core.kernel_abi import MAX_BINDINGS, MAX_CONSTANTS, MAX_FIELDS, SYMBOLS, Entry
 from tinygate.core.vocabulary import (
     A_FORMATS,
     ACCUMULATORS,
-    ENGINES,
     FEATURES,
     FORMATS,
     PRECISIONS,
     PRODUCTS,
-    QUANTISED,
+    QUANTIZED,
 )
 
 
@@ -40,7 +40,7 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield "name", path.name, "1 to 40 of a-z, 0-9 and '-'"
     for key, values, known in (
         ("requires", path.requires, FEATURES),
-        ("engines", path.engines, ENGINES),
+        ("engines", path.engines, TARGETS),
         ("a", (path.a,), A_FORMATS),
         ("b", (path.b,), FORMATS),
         ("accumulate", (path.accumulate,), ACCUMULATORS),
@@ -66,7 +66,7 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     if path.call:
         if path.kernel or path.pack or path.pack_a:
             yield "kernel", path.kernel, "no kernel where the path is Python"
-        if path.a != "f32" or path.b in QUANTISED:
+        if path.a != "f32" or path.b in QUANTIZED:
             yield "b", path.b, "f32 or f16-packed, and a f32, where the path is Python"
         return
     if (path.pack is not None) != (path.b != "f32"):
@@ -78,10 +78,10 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     for entry in path.entries:
         yield from _entry_faults(entry)
     slots = path.layout.slots
-    if len(set(slots)) != len(slots) or not all(0 <= slot < MOST_BINDINGS for slot in slots):
-        yield "bindings", slots, f"a slot of its own for each, 0 to {MOST_BINDINGS - 1}"
-    if not 1 <= len(path.dims) <= MOST_FIELDS:
-        yield "dims", len(path.dims), f"1 to {MOST_FIELDS} fields"
+    if len(set(slots)) != len(slots) or not all(0 <= slot < MAX_BINDINGS for slot in slots):
+        yield "bindings", slots, f"a slot of its own for each, 0 to {MAX_BINDINGS - 1}"
+    if not 1 <= len(path.dims) <= MAX_FIELDS:
+        yield "dims", len(path.dims), f"1 to {MAX_FIELDS} fields"
     for key, file in (
         ("kernel", path.kernel_file()),
         ("pack", path.pack_file()),
@@ -96,8 +96,8 @@ def _entry_faults(entry: Entry) -> Iterator[tuple[str, object, str]]:
         yield "entries", entry, "positive sizes"
     if len(entry.axes) > 3 or any(step.per < 1 for step in entry.axes if step):
         yield "dispatch", entry.axes, "x, y and z, each with per of at least 1"
-    if len(entry.constants) > MOST_CONSTANTS:
-        yield "constants", len(entry.constants), f"at most {MOST_CONSTANTS}"
+    if len(entry.constants) > MAX_CONSTANTS:
+        yield "constants", len(entry.constants), f"at most {MAX_CONSTANTS}"
     for name, value in entry.constants:
         if isinstance(value, str) and value not in SYMBOLS:
             yield f"constants.{name}", value, f"a number or one of {', '.join(SYMBOLS)}"

@@ -1,4 +1,4 @@
-"""Renderers: each output format is a module with one pure function `render(Report) -> str`.
+"""Render a Report: each format is a module with one pure function `render(Report) -> str`.
 
 FORMATS imports a renderer only when it is called, so that `tinygate --help` loads none of them.
 """
@@ -6,6 +6,7 @@ FORMATS imports a renderer only when it is called, so that `tinygate --help` loa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
     from tinygate.core.results import Report
 
 Renderer = Callable[["Report"], str]
+
+
+class ReportFormat(StrEnum):
+    """What a report can be written as."""
+
+    TEXT = "text"
+    JSON = "json"
+    JUNIT = "junit"
+    GITHUB = "github"
+    MARKDOWN = "markdown"
+
+
+# The formats that --export-NAME writes to a file.
+EXPORTED = (ReportFormat.JSON, ReportFormat.JUNIT, ReportFormat.MARKDOWN)
+_MODULES = {ReportFormat.TEXT: "console"}  # the others are called like their format
 
 
 def _lazy(module: str) -> Renderer:
@@ -26,9 +42,5 @@ def _lazy(module: str) -> Renderer:
 
 
 FORMATS: Mapping[str, Renderer] = {
-    "text": _lazy("console"),
-    "json": _lazy("json"),
-    "junit": _lazy("junit"),
-    "github": _lazy("github"),
-    "markdown": _lazy("markdown"),
+    each.value: _lazy(_MODULES.get(each, each.value)) for each in ReportFormat
 }

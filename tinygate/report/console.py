@@ -16,9 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tinygate.core.adapter import Platform
-from tinygate.core.results import CaseResult, PathResult, Report, Status
+from tinygate.core.results import CaseResult, PathResult, Report
+from tinygate.core.status import Status
 from tinygate.core.text import clean
 from tinygate.report import failure_map
+from tinygate.report.gate_line import agreement_line, case_line, path_line
 from tinygate.report.summary import (
     MAX_PROBLEMS,
     PillRow,
@@ -56,11 +58,17 @@ def notes(texts: Iterable[str]) -> str:
     return "".join(f"note: {clean(text)}\n" for text in texts)
 
 
-def case(result: CaseResult, *, color: bool = False, verbosity: int = NORMAL) -> str:
+def case(
+    result: CaseResult,
+    *,
+    single_shape: bool = False,
+    color: bool = False,
+    verbosity: int = NORMAL,
+) -> str:
     """The case's `[ops]` line as it is; with VERBOSE every check below it."""
     if verbosity <= QUIET:
         return ""
-    lines = [clean(result.line)] if result.line else [_without_line(result)]
+    lines = [clean(case_line(result, single_shape=single_shape))]
     if verbosity >= VERBOSE:
         for check in result.checks:
             name, rest = check_words(check)
@@ -73,7 +81,7 @@ def case(result: CaseResult, *, color: bool = False, verbosity: int = NORMAL) ->
 
 def path(result: PathResult) -> str:
     """The path's verdict line, after its cases."""
-    return f"{clean(result.line)}\n" if result.line else ""
+    return f"{clean(path_line(result))}\n"
 
 
 def pills(report: Report, *, color: bool = False, width: int | None = None) -> str:
@@ -122,7 +130,9 @@ def tail(
 ) -> str:
     """What follows the last path: whether engines agree, pill table, status line, failures."""
     parts = (
-        "".join(f"{clean(line)}\n" for line in report.agreements) if verbosity > QUIET else "",
+        "".join(f"{clean(agreement_line(one))}\n" for one in report.agreements)
+        if verbosity > QUIET
+        else "",
         pills(report, color=color, width=width),
         status(report) if verbosity > QUIET else "",
         failures(report, color=color, width=width),
@@ -136,23 +146,21 @@ def render(
     """The whole report. `width` None is a pipe; a number is a terminal of that many columns."""
     parts = []
     if verbosity > QUIET:
-        if not report.several:
+        if not report.multi_engine:
             parts.append(header(report.version, report.platforms[0]))
         parts.append(notes(report.notes))
     engine = ""
     for result in report.paths:
-        if report.several and result.engine != engine and verbosity > QUIET:
+        if report.multi_engine and result.engine != engine and verbosity > QUIET:
             engine = result.engine
             parts.append(header(report.version, report.platform(engine)))
-        parts += [case(one, color=color, verbosity=verbosity) for one in result.cases]
+        parts += [
+            case(one, single_shape=report.single_shape, color=color, verbosity=verbosity)
+            for one in result.cases
+        ]
         parts.append(path(result))
     parts.append(tail(report, color=color, width=width, verbosity=verbosity))
     return "".join(parts).lstrip("\n")
-
-
-def _without_line(result: CaseResult) -> str:
-    """A case that was never run has no line of its own, and must not vanish for that."""
-    return clean(f"{result.status.value} {result.id}: {result.reason}")
 
 
 def _word(verdict: Status, color: bool) -> str:

@@ -11,7 +11,7 @@ from tinygate.core.text import clean
 _SHADES = " .:-=+*#%@"
 MAX_MAPS = 3
 # Narrower than that a map shows nothing; the terminal wraps it.
-_FEWEST_COLUMNS = 8
+_MIN_COLUMNS = 8
 
 
 def summary(failure: Failure) -> str:
@@ -19,7 +19,7 @@ def summary(failure: Failure) -> str:
     i, j = failure.first
     where = f", {clean(failure.where)}" if failure.where else ""
     return (
-        f"first wrong {clean(failure.matrix)}[{i},{j}]{_values(failure.got, failure.want)}; "
+        f"first wrong {clean(failure.operand)}[{i},{j}]{_values(failure.got, failure.want)}; "
         f"{failure.count} of {failure.total} wrong{where}"
     )
 
@@ -31,14 +31,14 @@ def chart(failure: Failure, width: int | None = None) -> list[str]:
     label = len(str(tall * (len(failure.cells) - 1)))
     cells, together = failure.cells, 1
     if width is not None:
-        room = max(_FEWEST_COLUMNS, width - label - 3)
+        room = max(_MIN_COLUMNS, width - label - 3)
         together = -(-len(cells[0]) // room)
         cells = tuple(_merged(row, together) for row in cells)
     columns = len(cells[0])
     last = str(wide * together * (columns - 1))
     edge = f"{'':{label}} +{'-' * columns}+"
     lines = [
-        f"map of {clean(failure.matrix)}, {tall} x {wide * together} elements a character, "
+        f"map of {clean(failure.operand)}, {tall} x {wide * together} elements a character, "
         "' ' none to '@' all wrong",
         f"{'':{label}}  0{last:>{columns - 1}}" if columns > len(last) + 1 else "",
         edge,

@@ -1,4 +1,6 @@
-"""Export files: opened before the run, so that a wrong name costs nothing; valid from then on."""
+"""Open export files before the run, so that a wrong name costs nothing; keep them valid from then
+on. Try the folder for failed cases, too.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,14 @@ import errno
 import os
 import stat
 import sys
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TextIO
 
 from tinygate.core.errors import UsageError
 from tinygate.core.results import Report
-from tinygate.paths.toml_file import shown
+from tinygate.core.text import shown
 from tinygate.report import FORMATS
 
 
@@ -19,7 +23,7 @@ class Exports:
     """Report files by format. Until the run ends they hold a report in which nothing has run, so a
     run that dies leaves a file that says so."""
 
-    def __init__(self, files: Mapping[str, str], blank: Report) -> None:
+    def __init__(self, files: Mapping[str, str], not_run: Report) -> None:
         if list(files.values()).count("-") > 1:
             raise UsageError("only one export can be '-'", "name a file for the others")
         named = [os.path.realpath(file) for file in files.values() if file != "-"]
@@ -38,11 +42,11 @@ class Exports:
             except (OSError, ValueError) as error:
                 what, remedy = _reason(error)
                 raise UsageError(
-                    f"--export-{name}: {shown(file)} cannot be written: {what}", remedy
+                    f"{shown(file)} cannot be written: {what}", remedy, about=f"--export-{name}"
                 ) from error
         for name, stream in self._open.items():
             if stream is not sys.stdout and _is_file(stream):
-                self._put(name, stream, blank)
+                self._put(name, stream, not_run)
 
     def write(self, report: Report) -> None:
         """Replace what every export holds."""
@@ -63,10 +67,29 @@ class Exports:
             stream.flush()
         except OSError as error:
             raise UsageError(
-                f"--export-{name}: {shown(stream.name)} cannot be written: "
-                f"{error.strerror or error}",
+                f"{shown(stream.name)} cannot be written: {error.strerror or error}",
                 "is the disk full, or a pipe's reader gone?",
+                about=f"--export-{name}",
             ) from error
+
+
+def writable_folder(name: str) -> str:
+    """Give the folder's absolute name, once it has been made and written to.
+
+    Raises:
+        UsageError: where it cannot be.
+    """
+    folder = Path(name).absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{shown(name)} cannot be written: {getattr(error, 'strerror', None) or error}",
+            "name a folder that you may write in",
+            about="--save-failures",
+        ) from error
 
 
 def _is_file(stream: TextIO) -> bool:

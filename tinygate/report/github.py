@@ -9,17 +9,14 @@ import re
 
 from tinygate.core.results import Report
 from tinygate.core.text import clean
-from tinygate.report import failure_map, markdown
+from tinygate.report import failure_map, gate_line, markdown
 from tinygate.report.summary import identity, problems, warnings
 
 
 def render(report: Report) -> str:
     """`[ops]` lines as they are, a warning per note, an error per failure, the status line."""
     lines = [inert(f"tinygate {report.version} · {identity(one)}") for one in report.platforms]
-    for path in report.paths:
-        lines += [inert(case.line) for case in path.cases if case.line]
-        lines += [inert(path.line)] * bool(path.line)
-    lines += map(inert, report.agreements)
+    lines += map(inert, gate_line.lines(report))
     lines += [command("warning", "tinygate", note) for note in report.notes]
     lines += [command("warning", f"tinygate: {where}", text) for where, text in warnings(report)]
     for problem in problems(report):

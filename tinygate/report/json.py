@@ -10,10 +10,12 @@ import json
 import math
 from typing import Any
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, Platform
 from tinygate.core.metrics import Metrics
-from tinygate.core.results import CaseResult, Check, Failure, PathResult, Report, Status
+from tinygate.core.results import CaseResult, Failure, PathResult, Report
+from tinygate.core.status import Check, Status
 from tinygate.core.text import clean
+from tinygate.report.gate_line import agreement_line, case_line, path_line
 
 Object = dict[str, Any]
 
@@ -36,7 +38,7 @@ def document(report: Report) -> Object:
         "families": _texts(report.families),
         "required": _texts(report.required),
         "notes": _texts(report.notes),
-        "agreements": _texts(report.agreements),
+        "agreements": [clean(agreement_line(one)) for one in report.agreements],
         "interrupted": report.interrupted,
         "exit_code": report.exit_code,
         "status_line": clean(report.status_line),
@@ -62,7 +64,7 @@ def _platform(platform: Platform) -> Object:
     return {
         "engine": _engine(platform),
         "adapter": _adapter(platform.adapter),
-        "traits": _traits(platform.traits),
+        "numerics": _numerics(platform.numerics),
     }
 
 
@@ -100,14 +102,14 @@ def _adapter(adapter: AdapterInfo | None) -> Object | None:
     }
 
 
-def _traits(traits: AdapterTraits | None) -> Object | None:
-    if traits is None:
+def _numerics(numerics: MeasuredNumerics | None) -> Object | None:
+    if numerics is None:
         return None
     return {
-        "subgroup_size": traits.subgroup_size,
-        "f32_round_to_nearest": traits.f32_round_to_nearest,
-        "f16_round_to_nearest": traits.f16_round_to_nearest,
-        "f16_subnormals": traits.f16_subnormals,
+        "subgroup_size": numerics.subgroup_size,
+        "f32_round_to_nearest": numerics.f32_round_to_nearest,
+        "f16_round_to_nearest": numerics.f16_round_to_nearest,
+        "f16_subnormals": numerics.f16_subnormals,
     }
 
 
@@ -117,19 +119,19 @@ def _path(path: PathResult, report: Report) -> Object:
         "engine": clean(path.engine),
         "pill": clean(path.pill),
         "status": path.status.value,
-        "state": clean(path.state),
+        "state": clean(path.state_words),
         "reason": clean(path.reason) or None,
         "detected": path.detected,
         "missing": clean(path.missing) or None,
         "active": path.active,
         "active_classes": _texts(path.active_classes),
-        "deciding": clean(path.deciding) or None,
+        "deciding": clean(path.deciding.id) if path.deciding else None,
         "source_hash": path.source_hash or None,
-        "budget": number(path.budget),
+        "used": number(path.used),
         "speed_up": None,
-        "line": clean(path.line) or None,
+        "line": clean(path_line(path)),
         "identity": _identity(path, report),
-        "cases": [_case(case) for case in path.cases],
+        "cases": [_case(case, report) for case in path.cases],
     }
 
 
@@ -140,7 +142,7 @@ def _identity(path: PathResult, report: Report) -> Object:
     data, and stands with each case.
     """
     platform = report.platform(path.engine)
-    adapter, traits = platform.adapter, platform.traits
+    adapter, numerics = platform.adapter, platform.numerics
     limits: dict[str, list[str]] = {}
     for check in (check for case in path.cases for check in case.checks):
         rules = limits.setdefault(clean(check.name), [])
@@ -151,7 +153,7 @@ def _identity(path: PathResult, report: Report) -> Object:
         "adapter": clean(adapter.name) if adapter else None,
         "driver": clean(adapter.driver) if adapter else None,
         "backend": clean(adapter.backend) if adapter else None,
-        "subgroup_size": traits.subgroup_size if traits else None,
+        "subgroup_size": numerics.subgroup_size if numerics else None,
         "source_hash": path.source_hash or None,
         "shape_classes": list(
             dict.fromkeys(
@@ -164,7 +166,7 @@ def _identity(path: PathResult, report: Report) -> Object:
     }
 
 
-def _case(case: CaseResult) -> Object:
+def _case(case: CaseResult, report: Report) -> Object:
     return {
         "id": clean(case.id),
         "path": clean(case.path),
@@ -181,7 +183,7 @@ def _case(case: CaseResult) -> Object:
         "error_parts": _error_parts(case),
         "exact": None if case.exact is None else {"wrong": case.exact[0], "total": case.exact[1]},
         "checks": [_check(check) for check in case.checks],
-        "budget": number(case.budget),
+        "used": number(case.used),
         "runs": case.runs,
         "failed": case.failed,
         "pooled": case.pooled,
@@ -191,7 +193,7 @@ def _case(case: CaseResult) -> Object:
         },
         "seconds": number(case.seconds),
         "speed_up": None,
-        "line": clean(case.line) or None,
+        "line": clean(case_line(case, single_shape=report.single_shape)),
         "replay": clean(case.replay) or None,
         "saved": clean(case.saved) or None,
         "replay_saved": clean(case.replay_saved) or None,
@@ -211,7 +213,7 @@ def _predicted(case: CaseResult) -> Object | None:
             "measured": number(one.measured),
             "ratio": number(one.ratio),
             "limit": number(one.limit),
-            "margin": number(one.margin),
+            "used": number(one.used),
         }
         for one in found
     }
@@ -231,7 +233,7 @@ def _failure(failure: Failure | None) -> Object | None:
     if failure is None:
         return None
     return {
-        "matrix": clean(failure.matrix),
+        "operand": clean(failure.operand),
         "count": failure.count,
         "total": failure.total,
         "first": list(failure.first),
@@ -265,7 +267,7 @@ def _check(check: Check) -> Object:
         "status": check.status.value,
         "measured": number(check.measured),
         "limit": number(check.limit),
-        "budget": number(check.budget),
+        "used": number(check.used),
         "why": clean(check.why) or None,
         "reason": clean(check.reason) or None,
     }

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from tinygate.core.results import CaseResult, PathResult, Report, Status
+from tinygate.core.results import CaseResult, PathResult, Report
+from tinygate.core.status import Status
 from tinygate.core.text import clean
 from tinygate.report import failure_map
+from tinygate.report.gate_line import case_line
 from tinygate.report.summary import (
     Problem,
     check_words,
@@ -56,11 +58,14 @@ def _suite(root: ET.Element, path: PathResult, report: Report, found: list[Probl
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(path, report):
         ET.SubElement(properties, "property", {"name": name, "value": _text(value)})
-    group = f"tinygate.{path.engine}.{path.path}" if report.several else f"tinygate.{path.path}"
+    group = (
+        f"tinygate.{path.engine}.{path.path}" if report.multi_engine else f"tinygate.{path.path}"
+    )
     for case in path.cases:
         element = _add(suite, group, f"{case.shape} {case.family}", case.status, case.reason)
         element.set("time", _seconds(case.seconds))
-        ET.SubElement(element, "system-out").text = "\n".join(_details(case))
+        details = "\n".join(_details(case, report))
+        ET.SubElement(element, "system-out").text = details
     ids = {named(case.id, case.engine, report) for case in path.cases}
     rest = [problem for problem in found if problem.where not in ids]
     for problem in rest:
@@ -80,10 +85,9 @@ def _add(suite: ET.Element, group: str, name: str, status: Status, reason: str) 
     return case
 
 
-def _details(case: CaseResult) -> Iterator[str]:
+def _details(case: CaseResult, report: Report) -> Iterator[str]:
     """What a reader of a failed case asks for next."""
-    if case.line:
-        yield _text(case.line)
+    yield _text(case_line(case, single_shape=report.single_shape))
     for check in case.checks:
         name, rest = check_words(check)
         yield _text(f"{name}: {check.status.value}{rest}")
@@ -112,8 +116,8 @@ def _properties(path: PathResult, report: Report) -> Iterator[tuple[str, str]]:
         yield "adapter_kind", adapter.kind
         yield "driver", adapter.driver
         yield "backend", adapter.backend
-    if platform.traits is not None and platform.traits.subgroup_size is not None:
-        yield "subgroup_size", str(platform.traits.subgroup_size)
+    if platform.numerics is not None and platform.numerics.subgroup_size is not None:
+        yield "subgroup_size", str(platform.numerics.subgroup_size)
     yield "identity", identity(platform)
     yield "seed", str(report.seed)
     yield "source_hash", path.source_hash

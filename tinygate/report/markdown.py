@@ -6,7 +6,7 @@ import re
 
 from tinygate.core.results import Report
 from tinygate.core.text import clean
-from tinygate.report import failure_map
+from tinygate.report import failure_map, gate_line
 from tinygate.report.summary import (
     MAX_PROBLEMS,
     Problem,
@@ -77,14 +77,7 @@ def _item(problem: Problem) -> str:
 
 
 def _lines(report: Report) -> list[str]:
-    lines = []
-    for path in report.paths:
-        lines += [
-            case.line or f"{case.status.value} {case.id}: {case.reason}" for case in path.cases
-        ]
-        lines += [path.line] * bool(path.line)
-    lines += report.agreements
-    text = "\n".join(map(clean, lines))
+    text = "\n".join(map(clean, gate_line.lines(report)))
     fence = "`" * max(3, _longest_run(text) + 1)
     return ["### Gate lines", f"{fence}text\n{text}\n{fence}"] if text else []
 
@@ -98,7 +91,7 @@ def _predictions(report: Report) -> list[str]:
     ]
     if not rows:
         return []
-    head = ("case", "number", "predicted", "measured", "ratio", "limit", "margin")
+    head = ("case", "number", "predicted", "measured", "ratio", "limit", "used")
     table = [head, tuple("---" for _ in head), *(tuple(map(escape, row)) for row in rows)]
     return ["### Predicted and measured", "\n".join(f"| {' | '.join(row)} |" for row in table)]
 

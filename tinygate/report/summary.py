@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, Platform
-from tinygate.core.results import CaseResult, Check, Failure, PathResult, Report, Status
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, Platform
+from tinygate.core.results import CaseResult, Failure, PathResult, Report
+from tinygate.core.status import Check, Status
 from tinygate.core.text import clean
 
 NOT_MEASURED = "—"
@@ -39,7 +40,7 @@ class PillRow:
 
 def pill_columns(report: Report) -> tuple[str, ...]:
     """The names of the pill table's columns, as PillRow.cells has them."""
-    if not report.several:
+    if not report.multi_engine:
         return PILL_COLUMNS
     return (*PILL_COLUMNS[:2], "engine", *PILL_COLUMNS[2:])
 
@@ -71,7 +72,7 @@ class Problem:
 def identity(platform: Platform) -> str:
     """Engine, version, adapter, kind, driver, backend, subgroup size, and what was switched on for
     the whole engine, on one line."""
-    adapter, traits = platform.adapter, platform.traits
+    adapter, numerics = platform.adapter, platform.numerics
     if adapter is None:
         return f"{clean(platform.engine)} · no adapter"
     toggles = (f"toggles {', '.join(adapter.toggles)}",) if adapter.toggles else ()
@@ -80,16 +81,16 @@ def identity(platform: Platform) -> str:
         f"{adapter.name or 'unnamed adapter'} ({adapter.kind})",
         f"driver {adapter.driver or 'unknown'}",
         adapter.backend or "unknown backend",
-        subgroup(adapter, traits),
+        subgroup(adapter, numerics),
         *toggles,
     )
     return " · ".join(clean(part).strip() for part in parts)
 
 
-def subgroup(adapter: AdapterInfo, traits: AdapterTraits | None) -> str:
+def subgroup(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> str:
     """The measured subgroup size and the advertised range: "subgroup 8 (4 to 128 advertised)"."""
     low, high = adapter.subgroup_min, adapter.subgroup_max
-    size = traits.subgroup_size if traits else None
+    size = numerics.subgroup_size if numerics else None
     if low is None or high is None:
         advertised = ""
     else:
@@ -99,32 +100,37 @@ def subgroup(adapter: AdapterInfo, traits: AdapterTraits | None) -> str:
     return f"subgroup {size} ({advertised})" if advertised else f"subgroup {size}"
 
 
-def percent(budget: float) -> str:
-    """A share of a limit as a user reads it; only a value over its limit reads 100% or more."""
-    if math.isnan(budget):
+def uses(used: float) -> str:
+    """Say how much of a limit is used: "uses 26 % of limit"; only a value over it reads 100 % or
+    more."""
+    if math.isnan(used):
         return "not a number"
-    if math.isinf(budget):
-        return "over budget"
-    if 0 < budget < 0.005:
-        return "<1% of budget"
-    if budget >= 10:
-        return f"{budget:.3g} times the budget"
-    return f"{min(round(budget * 100), 99) if budget < 1 else round(budget * 100)}% of budget"
+    if math.isinf(used):
+        return "over limit"
+    if 0 < used < 0.005:
+        return "uses <1 % of limit"
+    if used >= 10:
+        return f"uses {used:.3g} times the limit"
+    return f"uses {min(round(used * 100), 99) if used < 1 else round(used * 100)} % of limit"
 
 
 def gate(path: PathResult) -> str:
-    """The verdict, its worst margin and where: "PASS, worst margin 12% of budget at 64x128x128
-    uniform"."""
-    budget = path.budget
-    if budget is None or not math.isfinite(budget):
+    """The verdict, and how near to its limit: "PASS, uses 12 % of limit (conformance) at
+    64x128x128 uniform"."""
+    tightest = max(
+        (case for case in path.cases if case.used is not None),
+        key=lambda case: case.used or 0.0,
+        default=None,
+    )
+    if tightest is None or tightest.tightest is None or not math.isfinite(tightest.used or 0.0):
         return path.status.value
-    # A FAIL for another reason (a NaN, a guard word) beside a good margin would read as a riddle.
-    if path.status is Status.PASS or (path.status is Status.FAIL and budget >= 1):
-        _, _, case = path.deciding.partition("/")
+    used = tightest.used or 0.0
+    # A FAIL for another reason (a NaN, a guard word) beside a small share would read as a riddle.
+    if path.status is Status.PASS or (path.status is Status.FAIL and used >= 1):
         # A FAIL's state names its case already.
-        named = case and path.status is Status.PASS
-        at = f" at {clean(case).replace('/', ' ')}" if named else ""
-        return f"{path.status.value}, worst margin {percent(budget)}{at}"
+        at = f" at {tightest.shape} {tightest.family}" if path.status is Status.PASS else ""
+        text = f"{path.status.value}, {uses(used)} ({tightest.tightest.name}){at}"
+        return clean(text)
     return path.status.value
 
 
@@ -133,7 +139,7 @@ def state(path: PathResult) -> str:
     if path.active:
         return "active"
     why = path.missing or path.reason
-    return clean(f"{path.state} ({why})" if why else path.state)
+    return clean(f"{path.state_words} ({why})" if why else path.state_words)
 
 
 def pill_rows(report: Report) -> list[PillRow]:
@@ -147,7 +153,7 @@ def pill_rows(report: Report) -> list[PillRow]:
             speed_up=NOT_MEASURED,
             state=state(path),
             status=path.status,
-            engine=clean(path.engine) if report.several else "",
+            engine=clean(path.engine) if report.multi_engine else "",
         )
         for path in report.paths
     ]
@@ -204,23 +210,23 @@ def _path_problems(path: PathResult, report: Report) -> list[Problem]:
 
 def named(what: str, engine: str, report: Report) -> str:
     """A case or path by its name, with its engine where engines have to be told apart."""
-    return clean(f"{what} on {engine}" if report.several else what)
+    return clean(f"{what} on {engine}" if report.multi_engine else what)
 
 
 def _left_out(case: CaseResult) -> bool:
     """Whether the case never ran, as opposed to having run into an error."""
-    return case.status is Status.ERROR and case.runs == 0 and case.reason.startswith("not run")
+    return case.status is Status.ERROR and case.not_run
 
 
 def check_words(check: Check) -> tuple[str, str]:
-    """What stands before and after a check's verdict: its name; measured, limit, share, reasons."""
+    """What stands before and after a check's verdict: its name; measured, limit, used, reasons."""
     parts = []
     if check.measured is not None:
         parts.append(f", measured {check.measured:.3e}")
     if check.limit is not None:
         parts.append(f", limit {check.limit:.3e}")
-    if check.budget is not None:
-        parts.append(f", {percent(check.budget)}")
+    if check.used is not None:
+        parts.append(f", {uses(check.used)}")
     if check.reason:
         parts.append(f", {check.reason}")
     if check.why:
@@ -231,13 +237,13 @@ def check_words(check: Check) -> tuple[str, str]:
 def comparisons(case: CaseResult) -> list[str]:
     """Predicted beside measured: "mean_rel: predicted 8.0e-04, measured 7.7e-04, …"."""
     return [
-        "{}: predicted {}, measured {}, ratio {}, limit {}, margin {}".format(*row)
+        "{}: predicted {}, measured {}, ratio {}, limit {}, {}".format(*row)
         for row in comparison_rows(case)
     ]
 
 
 def error_parts(case: CaseResult) -> list[str]:
-    """A quantised path's errors apart: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
+    """A quantized path's errors apart: "stored error: relative rms 7.3e-03, NMSE 5.3e-05"."""
     if case.parts is None:
         return []
     rows = (
@@ -248,7 +254,7 @@ def error_parts(case: CaseResult) -> list[str]:
 
 
 def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
-    """name, predicted, measured, ratio, limit, margin: a row per predicted number."""
+    """name, predicted, measured, ratio, limit, used: a row per predicted number."""
     return [
         (
             one.name,
@@ -256,17 +262,10 @@ def comparison_rows(case: CaseResult) -> list[tuple[str, ...]]:
             f"{one.measured:.3e}",
             f"{one.ratio:.3g}",
             f"{one.limit:.3e}",
-            _margin(one.margin),
+            uses(one.used),
         )
         for one in case.comparisons
     ]
-
-
-def _margin(margin: float) -> str:
-    """What is left of the limit. Only what is within it has any."""
-    if not math.isfinite(margin) or margin < 0:
-        return "none"
-    return f"{math.floor(100 * margin)}%"
 
 
 def warnings(report: Report) -> list[tuple[str, str]]:

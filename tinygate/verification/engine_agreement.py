@@ -1,32 +1,39 @@
-"""Whether engines computed the same bits: two compilers over one driver as a rule do. Pure."""
+"""Compare the bits that several engines computed: two compilers over one driver as a rule agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tinygate.core.adapter import Platform
-from tinygate.core.results import CaseResult, PathResult
+from tinygate.core.results import CaseResult, EngineAgreement, PathResult
+
+REFERENCE = "f32 reference"
+# Both engines' digest of one thing, with the case they belong to.
+_Digests = tuple[CaseResult, str, str]
 
 
-def agreements(paths: Sequence[PathResult], platforms: Sequence[Platform]) -> tuple[str, ...]:
-    """A line for the reference and one for each path, and for each engine after the first."""
+def agreements(
+    paths: Sequence[PathResult], platforms: Sequence[Platform]
+) -> tuple[EngineAgreement, ...]:
+    """Compare each engine after the first with the first: each path, then the reference."""
     first, *others = platforms
-    lines: list[str] = []
-    for other in others:
-        here = _cases(paths, first.engine)
-        there = _cases(paths, other.engine)
-        both = [(case, there[key]) for key, case in here.items() if key in there]
-        compared = {
-            name: [(a, a.digests[0], b.digests[0]) for a, b in both if a.path == name]
-            for name in dict.fromkeys(path for path, _ in here)
-        }
-        compared["f32 reference"] = [(a, a.digests[1], b.digests[1]) for a, b in both]
-        drivers = _drivers(first, other)
-        lines += [
-            _line(what, first.engine, other.engine, digests, drivers)
-            for what, digests in compared.items()
-        ]
-    return tuple(line for line in lines if line)
+    return tuple(
+        found
+        for other in others
+        for what, digests in _shared(paths, first.engine, other.engine)
+        if (found := _compared(what, digests, first, other)) is not None
+    )
+
+
+def _shared(
+    paths: Sequence[PathResult], one: str, other: str
+) -> Iterator[tuple[str, list[_Digests]]]:
+    """What both engines computed, path by path and then the reference."""
+    here, there = _cases(paths, one), _cases(paths, other)
+    both = [(case, there[key]) for key, case in here.items() if key in there]
+    for name in dict.fromkeys(path for path, _ in here):
+        yield name, [(a, a.digests[0], b.digests[0]) for a, b in both if a.path == name]
+    yield REFERENCE, [(a, a.digests[1], b.digests[1]) for a, b in both]
 
 
 def _cases(paths: Sequence[PathResult], engine: str) -> dict[tuple[str, str], CaseResult]:
@@ -35,26 +42,27 @@ def _cases(paths: Sequence[PathResult], engine: str) -> dict[tuple[str, str], Ca
     }
 
 
-def _line(
-    what: str, a: str, b: str, digests: Sequence[tuple[CaseResult, str, str]], drivers: str
-) -> str:
+def _compared(
+    what: str, digests: Sequence[_Digests], one: Platform, other: Platform
+) -> EngineAgreement | None:
+    """The agreement over what both have; None where there is nothing."""
     compared = [(case, left == right) for case, left, right in digests if left and right]
     if not compared:
-        return ""
+        return None
     unlike = [case for case, same in compared if not same]
-    head = f"[ops] {what}: {a} and {b}"
-    if not unlike:
-        return f"{head} agree bit for bit in {len(compared)} of {len(compared)} cases{drivers}"
-    one = unlike[0]
-    return (
-        f"{head} differ in {len(unlike)} of {len(compared)} cases, "
-        f"first {one.shape} {one.family}{drivers}"
+    return EngineAgreement(
+        what,
+        (one.engine, other.engine),
+        agreeing=len(compared) - len(unlike),
+        compared=len(compared),
+        first=(unlike[0].shape, unlike[0].family) if unlike else None,
+        drivers=_drivers(one, other),
     )
 
 
-def _drivers(a: Platform, b: Platform) -> str:
-    """What explains a difference beforehand."""
-    if a.adapter is None or b.adapter is None:
-        return ""
-    one, other = (f"{p.adapter.name} on {p.adapter.backend}" for p in (a, b) if p.adapter)
-    return "" if one == other else f" ({one} beside {other})"
+def _drivers(one: Platform, other: Platform) -> tuple[str, str] | None:
+    """Adapter and backend of each, where they are not the same."""
+    if one.adapter is None or other.adapter is None:
+        return None
+    a, b = (f"{it.name} on {it.backend}" for it in (one.adapter, other.adapter))
+    return None if a == b else (a, b)

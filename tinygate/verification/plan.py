@@ -7,17 +7,17 @@ import shlex
 from dataclasses import dataclass
 
 from tinygate.core.case import Case
+from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
-from tinygate.gpu.engines import DEFAULT_ENGINE
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to verify. `keep` is a regular expression over case ids; `save_failures` a folder;
-    `further` are features to switch on beside those that the paths require."""
+    """What to verify. `filter` is a regular expression over case ids; `save_failures` a folder;
+    `extra_features` are features to switch on beside those that the paths require."""
 
     paths: tuple[FastPath, ...]
     shapes: tuple[Shape, ...]
@@ -27,32 +27,32 @@ class Plan:
     timeout: float = DEFAULT_TIMEOUT
     engines: tuple[str, ...] = (DEFAULT_ENGINE,)
     adapter: str | None = None
-    keep: str | None = None
+    filter: str | None = None
     required: tuple[str, ...] = ()
     save_failures: str = ""
-    further: tuple[str, ...] = ()
+    extra_features: tuple[str, ...] = ()
 
     def cases(self, path: FastPath) -> list[Case]:
         """The path's cases, in the order they run."""
-        every = [
+        found = [
             Case(path, shape, family, self.seed, self.repeat, self.save_failures)
             for shape in dict.fromkeys(self.shapes)
             for family in self.families
         ]
-        return [case for case in every if self.keep is None or re.search(self.keep, case.id)]
+        return [case for case in found if self.filter is None or re.search(self.filter, case.id)]
 
     @property
     def features(self) -> tuple[str, ...]:
         """What to switch on, where the adapter has it; subgroups so that their size is measured."""
         required = [name for path in self.paths for name in path.requires]
-        return tuple(dict.fromkeys(["subgroups", *required, *self.further]))
+        return tuple(dict.fromkeys(["subgroups", *required, *self.extra_features]))
 
     def replay(self, case: Case, engine: str) -> str:
         """The command that runs exactly this case again."""
         words = [
             "tinygate verify",
             f"--shape {case.shape.label}",
-            f"--path {shlex.quote(case.path.argument)}",
+            f"--path {shlex.quote(case.path.cli_name)}",
             f"--inputs {case.family}",
             f"--seed {case.seed}",
         ]

@@ -16,21 +16,22 @@ import signal
 import sys
 import threading
 from dataclasses import replace
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits, choose
 from tinygate.core.case import Case
 from tinygate.core.errors import DeviceError, TinygateError
-from tinygate.worker.protocol import Adapters, ListAdapters, Open, Opened
+from tinygate.core.results import CaseResult
+from tinygate.worker.protocol import Adapters, ListAdapters, Open, Opened, Redraw, Redrawn
+
+if TYPE_CHECKING:
+    from tinygate.gate.device import OpenDevice
 
 
-class Session:
-    """Answers requests, one at a time."""
+class WorkerLoop:
+    """Answers requests, one at a time. The gate and its numpy are imported by the first."""
 
     def __init__(self) -> None:
-        self._harness: object = None
-        self._traits = AdapterTraits()
-        self._adapter: AdapterInfo | None = None
+        self._device: OpenDevice | None = None
 
     def answer(self, request: object) -> object:
         """Do what is asked. A TinygateError is an answer like any other."""
@@ -41,6 +42,8 @@ class Session:
                 return self._open(request)
             if isinstance(request, Case):
                 return self._run(request)
+            if isinstance(request, Redraw):
+                return self._redraw(request)
         except TinygateError as error:
             return error
         except Exception as error:  # a fault of tinygate's own must not look like a verdict
@@ -50,41 +53,39 @@ class Session:
         raise TypeError(f"not a request: {request!r}")
 
     def _list(self, request: ListAdapters) -> Adapters:
-        from tinygate.gpu import engines
+        from tinygate.gate.device import list_adapters
 
-        engine = engines.load(request.engine, every_backend=True, features=request.features)
-        return Adapters(tuple(engine.adapters()))
+        return Adapters(list_adapters(request.engine, request.features))
 
     def _open(self, request: Open) -> Opened:
-        from tinygate.gate.products import Harness
-        from tinygate.gpu import engines
-        from tinygate.gpu import probe as traits
-        from tinygate.gpu.dispatch import Runner
+        from tinygate.gate.device import open_device
 
-        engine = engines.load(
-            request.engine, every_backend=request.every_backend, features=request.features
+        device = open_device(
+            request.engine,
+            request.adapter,
+            request.features,
+            every_backend=request.every_backend,
         )
-        adapters = engine.adapters()
-        chosen = choose(adapters, request.adapter, engine=request.engine)
-        features = [name for name in request.features if name in chosen.features]
-        runner = Runner(engine.open(chosen.index, features))
-        self._harness = Harness(runner)
-        self._traits = traits.probe(runner)
-        self._adapter = chosen
-        return Opened(chosen, tuple(adapters), self._traits)
+        self._device = device
+        return Opened(device.adapter, device.adapters, device.numerics)
 
-    def _run(self, case: Case) -> object:
-        from tinygate.gate.case_run import Trial, unverified
-        from tinygate.gate.products import Harness
+    def _run(self, case: Case) -> CaseResult:
+        from tinygate.gate.case_run import CaseRun
 
-        assert isinstance(self._harness, Harness), "a case before the device was opened"
+        assert self._device is not None, "a case before the device was opened"
+        device = self._device
         try:
-            case = replace(case, adapter=self._adapter)
-            return Trial(self._harness, self._traits, case).run()
+            case = replace(case, adapter=device.adapter)
+            return CaseRun(device.harness, device.numerics, case).run()
         except DeviceError:
             raise  # as an answer it has the supervisor start anew: this device may be lost
         except TinygateError as error:
-            return unverified(case, error)
+            return case.error(error)
+
+    def _redraw(self, request: Redraw) -> Redrawn:
+        from tinygate.gate.redraw import redraws
+
+        return Redrawn(redraws(request.case, request.a, request.b))
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
@@ -99,9 +100,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 os._exit(0)
 
     threading.Thread(target=read, daemon=True).start()
-    session = Session()
+    loop = WorkerLoop()
     while True:
-        pickle.dump(session.answer(waiting.get()), answers)
+        pickle.dump(loop.answer(waiting.get()), answers)
         answers.flush()
 
 

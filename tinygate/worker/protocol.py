@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinygate.core.adapter import AdapterInfo, AdapterTraits
+from tinygate.core.adapter import AdapterInfo, MeasuredNumerics
+from tinygate.core.case import Case
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,23 @@ class Open:
 
 
 @dataclass(frozen=True)
+class Redraw:
+    """Ask whether a case's operands are still drawn: SHA-256 of A's and of B's bytes. Answer:
+    Redrawn."""
+
+    case: Case
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Redrawn:
+    """Whether some product of the case has exactly those operands."""
+
+    same: bool
+
+
+@dataclass(frozen=True)
 class Adapters:
     """Every adapter."""
 
@@ -40,4 +58,4 @@ class Opened:
 
     adapter: AdapterInfo
     adapters: tuple[AdapterInfo, ...]
-    traits: AdapterTraits
+    numerics: MeasuredNumerics

@@ -18,7 +18,7 @@ from typing import TypeVar
 from tinygate.core.case import Case
 from tinygate.core.errors import DeviceError, NoAdapterError, TinygateError
 from tinygate.core.results import CaseResult
-from tinygate.worker.protocol import Adapters, ListAdapters, Open, Opened
+from tinygate.worker.protocol import Adapters, ListAdapters, Open, Opened, Redraw, Redrawn
 
 T = TypeVar("T")
 
@@ -30,74 +30,98 @@ _OPENING_TIMEOUT = 60.0
 
 
 class Supervisor:
-    """Owns one worker at a time and replaces it when it dies.
+    """Owns one worker process at a time, for one engine at a time, and replaces it when it dies.
 
-    `timeout` is what one case may take, in seconds.
+    adapter    an index or part of a name; None for the preferred one
+    features   switched on where the adapter has them
+    timeout    what one case may take, in seconds
+
+    Use it in a `with`: leaving it ends the worker.
     """
 
-    def __init__(
-        self, engine: str, adapter: str | None, features: tuple[str, ...], timeout: float
-    ) -> None:
-        self._open = Open(engine, adapter, features, every_backend=adapter is not None)
+    def __init__(self, adapter: str | None, features: tuple[str, ...], timeout: float) -> None:
+        self._adapter = adapter
+        self._features = features
         self._timeout = timeout
+        self._request: Open | None = None
         self._worker: _Worker | None = None
         self._opened: Opened | None = None
 
-    def start(self) -> None:
-        """Start the worker and its device without waiting for them."""
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self, engine: str) -> None:
+        """Start a worker on an engine, and its device, without waiting for them."""
+        if self._request is None or self._request.engine != engine:
+            self.close()
+            every_backend = self._adapter is not None
+            self._request = Open(engine, self._adapter, self._features, every_backend)
         if self._worker is None:
             self._worker = _Worker()
-            self._worker.send(self._open)
+            self._worker.send(self._request)
 
-    def adapters(self) -> Adapters:
-        """Every adapter of the engine."""
-        worker = _Worker()
-        try:
-            worker.send(ListAdapters(self._open.engine, self._open.features))
-            return _expect(worker.receive(_OPENING_TIMEOUT), Adapters)
-        finally:
-            worker.kill()
+    def adapters(self, engine: str) -> Adapters:
+        """List every adapter of an engine, in a worker of its own."""
+        return self._ask(ListAdapters(engine, self._features), Adapters)
 
-    def open(self) -> Opened:
-        """The open device.
+    def redraws(self, request: Redraw) -> bool:
+        """Ask whether this version draws operands with those digests, in a worker of its own."""
+        return self._ask(request, Redrawn).same
+
+    def open(self, engine: str) -> Opened:
+        """Wait for the engine's open device.
 
         Raises:
             TinygateError: where there is none, or the driver fails while opening it.
         """
-        self.start()
+        self.start(engine)
         assert self._worker is not None
+        assert self._request is not None
         if self._opened is None:
             try:
                 self._opened = _expect(self._worker.receive(_OPENING_TIMEOUT), Opened)
             except NoAdapterError:
                 self.close()
-                if self._open.every_backend:
+                if self._request.every_backend:
                     raise
                 # OpenGL is started only where nothing better is there: it takes as long again.
-                self._open = replace(self._open, every_backend=True)
-                return self.open()
+                self._request = replace(self._request, every_backend=True)
+                return self.open(engine)
             except TinygateError:
                 self.close()
                 raise
         return self._opened
 
     def run(self, case: Case) -> CaseResult:
-        """Run one case. A crash, a hang or a lost device is this case's ERROR; the next case gets
-        a new worker."""
+        """Run one case on the engine that was opened last. A crash, a hang or a lost device is
+        this case's ERROR; the next case gets a new worker."""
+        assert self._request is not None, "a case before an engine was opened"
         try:
-            self.open()
+            self.open(self._request.engine)
             assert self._worker is not None
             self._worker.send(case)
             return _expect(self._worker.receive(self._timeout), CaseResult)
         except TinygateError as error:
             self.close()
-            return replace(case.blank(), reason=error.message, hint=error.hint)
+            return case.error(error)
 
     def close(self) -> None:
         """End the worker."""
         if self._worker is not None:
             self._worker.kill()
         self._worker = self._opened = None
+
+    def _ask(self, request: object, kind: type[T]) -> T:
+        """Ask a worker that is there for this one question."""
+        worker = _Worker()
+        try:
+            worker.send(request)
+            return _expect(worker.receive(_OPENING_TIMEOUT), kind)
+        finally:
+            worker.kill()
 
 
 class _Worker:
@@ -126,7 +150,7 @@ class _Worker:
         except OSError as error:
             raise DeviceError(
                 f"the worker does not start: {error}",
-                f"{PYTHON} names the Python it runs on; unset it or mend it",
+                f"{PYTHON} names the Python it runs on; unset it or fix it",
             ) from None
         self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._said: collections.deque[str] = collections.deque(maxlen=20)

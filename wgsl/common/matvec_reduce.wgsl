@@ -1,9 +1,10 @@
-  // Add the slices of K in order, and store. Stands at the end of a `matvec` with the constants of
-  // split_k.wgsl.
-  //
-  // Expects: what split_k.wgsl and sums_8.wgsl give; thread; lane, slice: which columns and which
-  // part of K the thread's sums are of; col0: the workgroup's first column; N; result: what C gets
-  // for a sum at m, n.
+// Add the slices of K in order, and store. Stands at the end of a `matvec` with the constants of
+// split_k.wgsl.
+//
+// Expects: what split_k.wgsl and sums_8.wgsl give; thread; lane, slice: which columns and which
+// part of K the thread's sums are of; col0: the workgroup's first column; N; result: what C gets
+// for a sum at m, n.
+
   let slot = slice * LANES + lane;
   partial[slot] = s0;
   if (ROWS > 1u) { partial[THREADS + slot] = s1; }

@@ -1,8 +1,9 @@
-        // Add the products of one k: eight rows of A by eight columns of B. Stands in a block of its
-        // own, inside the loop over the staged k.
-        //
-        // Expects: what thread.wgsl, stage_a.wgsl and sums_8x8.wgsl give; i: the staged k; v0, v1:
-        // B's columns there; product: a value of A times a vector of B.
+// Add the products of one k: eight rows of A by eight columns of B. Stands in a block of its own,
+// inside the loop over the staged k.
+//
+// Expects: what thread.wgsl, stage_a.wgsl and sums_8x8.wgsl give; i: the staged k; v0, v1: B's
+// columns there; product: a value of A times a vector of B.
+
         let lo = tile_a[i * A_STRIDE + lid.y];
         let hi = tile_a[i * A_STRIDE + lid.y + 8u];
         s00 += product(lo.x, v0); s01 += product(lo.x, v1);

@@ -1,6 +1,7 @@
-      // Store four columns of a row of C, as far as N.
-      //
-      // Expects: values: vec4f; m < M: the row; n: the first column; N.
+// Store four columns of a row of C, as far as N.
+//
+// Expects: values: vec4f; m < M: the row; n: the first column; N.
+
       let at = m * N + n;
       if (n < N) { c[at] = values.x; }
       if (n + 1u < N) { c[at + 1u] = values.y; }

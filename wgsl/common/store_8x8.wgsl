@@ -1,8 +1,9 @@
-  // Store a thread's eight rows of eight columns, as far as M and N. Stands at the end of `main`.
-  //
-  // One loop for all, as in row_of_sums.wgsl.
-  //
-  // Expects: what thread.wgsl and sums_8x8.wgsl give; M, N.
+// Store a thread's eight rows of eight columns, as far as M and N. Stands at the end of `main`.
+//
+// One loop for all, as in row_of_sums.wgsl.
+//
+// Expects: what thread.wgsl and sums_8x8.wgsl give; M, N.
+
   if (!inside) { return; }
   for (var i = 0u; i < 16u; i++) {
     let r = i / 2u;

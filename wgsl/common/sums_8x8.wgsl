@@ -1,9 +1,10 @@
-  // The sums of eight rows, two vectors of four columns each. Stands at the top of `main`.
-  //
-  // Named vectors and not an array, as in sums_8.wgsl.
-  //
-  // Expects: Sums, the vectors' type.
-  // Gives: s00 to s71, row and vector, all zero.
+// The sums of eight rows, two vectors of four columns each. Stands at the top of `main`.
+//
+// Named vectors and not an array, as in sums_8.wgsl.
+//
+// Expects: Sums, the vectors' type.
+// Gives: s00 to s71, row and vector, all zero.
+
   var s00 = Sums(); var s01 = Sums();
   var s10 = Sums(); var s11 = Sums();
   var s20 = Sums(); var s21 = Sums();

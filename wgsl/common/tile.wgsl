@@ -1,7 +1,8 @@
-  // The tile of C that a workgroup computes. Stands at the beginning of `main`.
-  //
-  // Expects: TILE_M, TILE_N; tile: the tile's number, along N first.
-  // Gives: M, K, N; row0, col0: where the tile begins. Past the last tile it returns.
+// The tile of C that a workgroup computes. Stands at the beginning of `main`.
+//
+// Expects: TILE_M, TILE_N; tile: the tile's number, along N first.
+// Gives: M, K, N; row0, col0: where the tile begins. Past the last tile it returns.
+
   let M = dims.M;
   let K = dims.K;
   let N = dims.N;

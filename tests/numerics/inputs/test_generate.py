@@ -17,7 +17,7 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import SUITES, Shape
 from tinygate.numerics.formats import FORMATS
 from tinygate.numerics.inputs import random
-from tinygate.numerics.inputs.generate import MAX_ROUNDS, generate, identity_rounds, pooled_products
+from tinygate.numerics.inputs.generate import MAX_PASSES, generate, identity_passes, pooled_products
 from tinygate.numerics.matmul64 import largest_product
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 
@@ -161,10 +161,10 @@ def bound_of(path: FastPath) -> int:
 
 def check_integer(shape: Shape, path: FastPath, seed: int) -> list[tuple[F32, F32]]:
     """Everything gate.md says of the integer family."""
-    rounds = products("integer", shape, path, seed)
+    passes = products("integer", shape, path, seed)
     stored = np.float32 if path.b == "f32" else np.float16
     live = np.zeros(shape.K, bool)
-    for A, B in rounds:
+    for A, B in passes:
         assert A.dtype == B.dtype == np.float32
         assert np.array_equal(A, np.trunc(A))
         assert np.array_equal(B, np.trunc(B))
@@ -175,7 +175,7 @@ def check_integer(shape: Shape, path: FastPath, seed: int) -> list[tuple[F32, F3
         assert largest_product(A, B) <= bound_of(path)
         live |= B[np.arange(shape.K), np.arange(shape.K) % shape.N] != 0
     assert live.all(), "a dropped k shows"
-    return rounds
+    return passes
 
 
 @given(
@@ -199,17 +199,17 @@ def test_integer_with_more_k_than_a_column_may_sum(
     path: FastPath, size: tuple[int, int, int]
 ) -> None:
     shape = Shape(*size)
-    rounds = check_integer(shape, path, DEFAULT_SEED)
+    passes = check_integer(shape, path, DEFAULT_SEED)
     largest = 1 if path.accumulate == "f16" else 3
-    assert len(rounds) == -(-shape.K // min(shape.K, bound_of(path) // largest * shape.N))
-    for _, B in rounds:
-        assert (np.abs(B).sum(axis=0) * largest <= bound_of(path)).all() or len(rounds) == 1
+    assert len(passes) == -(-shape.K // min(shape.K, bound_of(path) // largest * shape.N))
+    for _, B in passes:
+        assert (np.abs(B).sum(axis=0) * largest <= bound_of(path)).all() or len(passes) == 1
 
 
 def test_every_round_draws_its_own_activations_and_its_own_weights() -> None:
-    rounds = products("integer", Shape(2, 5000, 1), SUMMED)
-    assert len(rounds) == 3
-    for (A, B), (A2, B2) in itertools.pairwise(rounds):
+    passes = products("integer", Shape(2, 5000, 1), SUMMED)
+    assert len(passes) == 3
+    for (A, B), (A2, B2) in itertools.pairwise(passes):
         assert not np.array_equal(A, A2)
         assert not np.array_equal(B, B2)
 
@@ -227,8 +227,8 @@ def test_every_round_draws_its_own_activations_and_its_own_weights() -> None:
     ],
 )
 def test_integer_nears_the_bound(path: FastPath, size: tuple[int, int, int]) -> None:
-    rounds = products("integer", Shape(*size), path)
-    for A, B in rounds:
+    passes = products("integer", Shape(*size), path)
+    for A, B in passes:
         assert largest_product(A, B) > 0.9 * bound_of(path)
 
 
@@ -295,16 +295,16 @@ def edges(K: int) -> set[int]:
 @example(1, 50257, 0)
 @example(600, 3, 0)
 def test_identity_rounds(M: int, K: int, seed: int) -> None:
-    rounds = identity_rounds(Shape(M, K, 1), seed)
-    assert 1 <= len(rounds) <= MAX_ROUNDS == 8
-    assert all(picks.shape == (M,) for picks in rounds)
-    picked = np.concatenate(rounds)
+    passes = identity_passes(Shape(M, K, 1), seed)
+    assert 1 <= len(passes) <= MAX_PASSES == 8
+    assert all(picks.shape == (M,) for picks in passes)
+    picked = np.concatenate(passes)
     assert picked.min() >= 0
     assert picked.max() < K
     assert {0, K - 1} <= set(picked.tolist())
-    if len(edges(K)) <= MAX_ROUNDS * M:
+    if len(edges(K)) <= MAX_PASSES * M:
         assert edges(K) <= set(picked.tolist())
-        assert (len(rounds) - 1) * M < len(edges(K)), "no round more than needed"
+        assert (len(passes) - 1) * M < len(edges(K)), "no round more than needed"
     else:
         # Three edges to one that is none: a kernel may be wrong everywhere but at its edges.
         others = set(picked.tolist()) - edges(K)
@@ -314,29 +314,29 @@ def test_identity_rounds(M: int, K: int, seed: int) -> None:
 
 
 def test_rounds_that_cannot_cover_every_edge_pick_others_with_another_seed() -> None:
-    first = set(np.concatenate(identity_rounds(Shape(1, 5000, 1), 1)).tolist())
-    other = set(np.concatenate(identity_rounds(Shape(1, 5000, 1), 2)).tolist())
+    first = set(np.concatenate(identity_passes(Shape(1, 5000, 1), 1)).tolist())
+    other = set(np.concatenate(identity_passes(Shape(1, 5000, 1), 2)).tolist())
     assert first != other
 
 
 @EVERY_PATH
 def test_identity_rows_are_one_hot_over_one_b(path: FastPath) -> None:
     weights, _ = generate("identity", Shape(4, 300, 9), path, 5)
-    rounds = list(weights.activations())
-    assert len(rounds) == 8
-    for A, picks in zip(rounds, identity_rounds(Shape(4, 300, 9), 5), strict=True):
+    passes = list(weights.activations())
+    assert len(passes) == 8
+    for A, picks in zip(passes, identity_passes(Shape(4, 300, 9), 5), strict=True):
         assert A.dtype == np.float32
         assert (A.sum(axis=1) == 1).all()
         assert np.array_equal(A.argmax(axis=1), picks)
         assert np.count_nonzero(A) == 4
-    assert [A.tolist() for A in weights.activations()] == [A.tolist() for A in rounds]
+    assert [A.tolist() for A in weights.activations()] == [A.tolist() for A in passes]
 
 
 @EVERY_PATH
 def test_columns_are_one_hot_under_a_mirrored_a(path: FastPath) -> None:
     _, mirrored = generate("identity", Shape(9, 300, 4), path, 5)
     (A,) = mirrored.activations()
-    (picks,) = identity_rounds(Shape(4, 300, 9), 5, most=1)
+    (picks,) = identity_passes(Shape(4, 300, 9), 5, max_=1)
     assert np.array_equal(mirrored.B, np.eye(300, dtype=np.float32)[picks].T)
     assert {0, 299} <= set(picks.tolist())
     assert A.shape == (9, 300)

@@ -1,4 +1,4 @@
-"""The exact families of quantised paths: scales of 1, bounds, every k live, every code there."""
+"""The exact families of quantized paths: scales of 1, bounds, every k live, every code there."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def products(family: str, shape: Shape, path: FastPath, seed: int = 0) -> list[t
 
 def check(path: FastPath, M: int, K: int, N: int, seed: int) -> list[tuple[F32, F32]]:
     """Everything gate.md says of the integer family, of paths whose scales are forced to 1."""
-    rounds = products("integer", Shape(M, K, N), path, seed)
+    passes = products("integer", Shape(M, K, N), path, seed)
     live = np.zeros(K, bool)
-    for A, B in rounds:
+    for A, B in passes:
         assert A.dtype == B.dtype == np.float32
         assert np.array_equal(A, np.trunc(A))
         assert np.array_equal(B, np.trunc(B))
@@ -54,7 +54,7 @@ def check(path: FastPath, M: int, K: int, N: int, seed: int) -> list[tuple[F32, 
             assert (np.abs(B) <= 15).all()
         live |= (B != 0).all(axis=1)
     assert live.all(), "a dropped k shows"
-    return rounds
+    return passes
 
 
 @given(
@@ -74,11 +74,12 @@ def test_integer(M: int, K: int, N: int, path: FastPath, seed: int) -> None:
     check(path, M, K, N, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 @pytest.mark.parametrize("K", [1041, 5000, 60_000])
 def test_integer_with_much_k(path: FastPath, K: int) -> None:
-    rounds = check(path, 2, K, 3, 0)
-    assert len(rounds) == 1 or exact_sum(path) == 2**11
+    passes = check(path, 2, K, 3, 0)
+    assert len(passes) == 1 or exact_sum(path) == 2**11
 
 
 def test_integer_uses_every_int8_where_the_bound_is_far() -> None:

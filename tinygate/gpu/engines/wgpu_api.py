@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from tinygate.core.adapter import AdapterInfo, Limits, MatrixConfiguration
+from tinygate.core.adapter import AdapterInfo, AdapterLimits, MatrixConfiguration
 from tinygate.core.errors import DeviceError, LimitError, ShaderError
 from tinygate.gpu.engines.base import (
     CHUNK_BYTES,
@@ -95,8 +95,11 @@ class WgpuEngine:
             backend=info["backend_type"],
             driver=info["description"],
             features=tuple(sorted(known - {name for name, _ in unavailable})),
-            limits=Limits(
-                **{name: int(limits[name.replace("_", "-")]) for name in Limits.__annotations__}
+            limits=AdapterLimits(
+                **{
+                    name: int(limits[name.replace("_", "-")])
+                    for name in AdapterLimits.__annotations__
+                }
             ),
             subgroup_min=info.get("stackgroup_min_size") or None,
             subgroup_max=info.get("stackgroup_max_size") or None,

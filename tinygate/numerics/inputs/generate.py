@@ -27,7 +27,7 @@ POOLED_OUTPUTS = 256
 # Whole numbers up to here add without rounding, in any order. An i32 sum is exact to 2^31, but C is
 # f32.
 EXACT_SUM = {"f32": 2**24, "f16": 2**11, "i32": 2**24}
-MAX_ROUNDS = 8
+MAX_PASSES = 8
 
 
 def pooled_products(shape: Shape) -> int:
@@ -40,7 +40,7 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 
     What the path declares decides which whole numbers stay exact and which values B's format holds.
     """
-    if FAMILIES[family].exact == "product" and path.quantised:
+    if FAMILIES[family].exact == "product" and path.quantized:
         yield from quantized.integer(stream(seed, 0), shape, path, exact_sum(path))
     elif FAMILIES[family].exact == "product":
         yield from _integer(shape, path, seed)
@@ -63,7 +63,7 @@ def generate(family: str, shape: Shape, path: FastPath, seed: int) -> Iterator[W
 def exact_integer(path: FastPath) -> int:
     """The largest n such that every whole number up to n is exact in the path's B, and so is its
     product with any of A's where products are f16."""
-    stored = FORMATS[path.b].whole
+    stored = FORMATS[path.b].max_exact_int
     if path.rounds_inside:
         return int(min(stored, EXACT_SUM["f16"] // _largest_activation(path)))
     return int(stored)
@@ -87,11 +87,11 @@ def _integer(shape: Shape, path: FastPath, seed: int) -> Iterator[Weights]:
     M, K, N = shape.M, shape.K, shape.N
     bound = exact_sum(path)
     a_max = _largest_activation(path)
-    rows_per_round = min(K, bound // a_max * N)
+    rows_per_pass = min(K, bound // a_max * N)
     rng = stream(seed, 0)
-    for first in range(0, K, rows_per_round):
+    for first in range(0, K, rows_per_pass):
         A = _dense(rng, M, K, a_max)
-        live = np.arange(first, min(first + rows_per_round, K))
+        live = np.arange(first, min(first + rows_per_pass, K))
         yield weights(A, _integer_weights(rng, A, N, path, live, bound))
 
 
@@ -146,7 +146,7 @@ def _signed(rng: np.random.Generator, size: int, largest: int) -> NDArray[np.int
     return magnitude * sign
 
 
-def identity_rounds(shape: Shape, seed: int, most: int = MAX_ROUNDS) -> list[NDArray[np.int64]]:
+def identity_passes(shape: Shape, seed: int, max_: int = MAX_PASSES) -> list[NDArray[np.int64]]:
     """For each of `most` rounds or fewer, the k that each row of A picks.
 
     First k = 0 and K-1, then both sides of every multiple of 16 (a kernel's blocks end there), then
@@ -160,12 +160,12 @@ def identity_rounds(shape: Shape, seed: int, most: int = MAX_ROUNDS) -> list[NDA
     rng = stream(seed, 0)
     rest = np.setdiff1d(np.arange(K), np.concatenate([ends, edges]))
     edges, rest = rng.permutation(edges), rng.permutation(rest)
-    few = ends.size + edges.size > most * M
+    few = ends.size + edges.size > max_ * M
     between = min(edges.size // 3, rest.size) if few else 0
     mixed = np.insert(edges, 3 * np.arange(1, between + 1), rest[:between])
     order = np.concatenate([ends, mixed, rest[between:]])
-    rounds = min(most, -(-(ends.size + edges.size) // M))
-    return [np.resize(np.roll(order, -r * M), M) for r in range(rounds)]
+    passes = min(max_, -(-(ends.size + edges.size) // M))
+    return [np.resize(np.roll(order, -r * M), M) for r in range(passes)]
 
 
 def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
@@ -173,7 +173,7 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
     M, K = shape.M, shape.K
 
     def activations() -> Iterator[F32]:
-        for picks in identity_rounds(shape, seed):
+        for picks in identity_passes(shape, seed):
             A = np.zeros((M, K), np.float32)
             A[np.arange(M), picks] = 1.0
             yield A
@@ -185,7 +185,7 @@ def _identity(shape: Shape, path: FastPath, seed: int) -> Weights:
 def _mirrored(shape: Shape, path: FastPath, seed: int) -> Weights:
     """One-hot weights under an A that holds every class of value: C is columns of A, so that an
     operand which a kernel cuts, splits or flushes shows whichever side it is on."""
-    (picks,) = identity_rounds(Shape(shape.N, shape.K, shape.M), seed, most=1)
+    (picks,) = identity_passes(Shape(shape.N, shape.K, shape.M), seed, max_=1)
     B = np.zeros((shape.K, shape.N), np.float32)
     B[picks, np.arange(shape.N)] = 1.0
     return weights(_every_class(shape.M, shape.K, path, "a", stream(seed, 2)), B)
@@ -198,11 +198,11 @@ def _every_class(
     largest, with the special values spread in: zeros of both signs, ±1, the extremes, and (where
     it is packed) values between two neighbours."""
     storage = FORMATS[path.b] if operand == "b" else A_FORMATS[path.a]
-    if storage.quantised:
+    if storage.quantized:
         by_rows = operand == "a"
         return quantized.every_code(rng, rows, columns, storage.name, by_rows=by_rows)
     largest = FORMATS["f16-packed"].max_finite if path.holds_f16 else storage.max_finite
-    if path.quantised:
+    if path.quantized:
         # Codes may be summed up before they are scaled, and that has to fit as well.
         largest = min(largest, 2.0**96)
     wide = storage.name == "f32" and not path.holds_f16

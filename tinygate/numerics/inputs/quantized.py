@@ -1,4 +1,4 @@
-"""The exact families for quantised operands: whole numbers whose scales are 1, and every code.
+"""The exact families for quantized operands: whole numbers whose scales are 1, and every code.
 
 A scale comes from the extremes of its row, column or block, so data that is to be held exactly has
 them put there: a 127 in each row of an int8 A and column of an int8 B, both ends of 15 steps in
@@ -27,8 +27,8 @@ def integer(
 ) -> Iterator[Weights]:
     """Whole numbers with |A||B| within bound, all scales 1, and every k live in a round."""
     M, K, N = shape.M, shape.K, shape.N
-    a_peak, b_peak = A_FORMATS[path.a].whole, FORMATS[path.b].whole
-    packed = A_FORMATS[path.a].quantised
+    a_peak, b_peak = A_FORMATS[path.a].max_exact_int, FORMATS[path.b].max_exact_int
+    packed = A_FORMATS[path.a].quantized
     others = 3 if bound > 2**11 else 1
     if not packed:
         a_peak = others

@@ -1,4 +1,4 @@
-"""The tables of docs/precision.md: Markdown from stored reports, declarations and fault headers."""
+"""The tables of docs/precision.md: Markdown from stored runs, declarations and fault headers."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from collections.abc import Iterable, Sequence
 import faults
 import numpy as np
 from faults import Fault
-from precision_stored import Object, Platform, Stored, canonical, failing, number, worst
 
 from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.numerics.error_model import Predictor
 from tinygate.numerics.inputs.random import stream, uniform
-from tinygate.numerics.tolerance import Norm, conformance_limit, mean_rel_of_zero_mean
+from tinygate.numerics.tolerance import Norm, conformance_tolerance, mean_rel_of_zero_mean
 from tinygate.paths.builtin import BUILTIN
+
+from .stored import Case, Platform, Stored, canonical, failing, most_used, share
 
 NOT_MEASURED = "Not measured."
 NOT_REGISTERED = "Not registered in this version, so nothing can activate it."
 _ORDER = ("ERROR", "FAIL", "PASS", "SKIP")
 _SIZES = re.compile(r"-\d+x\d+x\d+$")
-MOST_SHAPES = 4
+MAX_SHAPES = 4
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -33,21 +34,31 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def regions(stored: list[Stored]) -> dict[str, str]:
+def regions(stored: list[Stored], paths: Sequence[FastPath] = BUILTIN) -> dict[str, str]:
     """The name of each region of the page -> its Markdown."""
-    names = [path.name for path in BUILTIN]
+    names = [path.name for path in paths]
     found = {
         "overview": overview(stored, names),
-        "prediction": prediction(BUILTIN),
+        "prediction": prediction(paths),
         "caught": caught(faults.faults()),
         "measured plug-ins": measured([s for s in stored if section(s.path) not in names]),
     }
-    for path in BUILTIN:
+    for path in paths:
         found[f"numerics {path.name}"] = numerics(path)
         found[f"measured {path.name}"] = measured(
             [s for s in stored if section(s.path) == path.name]
         )
     return found
+
+
+def default_paths(paths: Sequence[FastPath]) -> str:
+    """README's sentence about what `verify` runs by itself."""
+    *names, last = [path.name for path in paths if not path.opt_in]
+    listed = f"{', '.join(names)} and {last}" if names else last
+    return (
+        f"Without `--path`, every path that is not opt-in: {listed}. "
+        "`tinygate paths` lists them all."
+    )
 
 
 def section(path: str) -> str:
@@ -70,7 +81,7 @@ def overview(stored: list[Stored], names: Sequence[str]) -> str:
 
 
 def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[Stored]]]:
-    """Reports of one platform and path together, in the order of their names."""
+    """Runs of one platform and path together, in the order of their names."""
     found: dict[tuple[Platform, str], list[Stored]] = {}
     for one in stored:
         found.setdefault((one.platform, one.path), []).append(one)
@@ -78,14 +89,14 @@ def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[S
 
 
 def _state(group: list[Stored]) -> str:
-    """The worst state of several reports; one that is rejected anywhere is rejected, for what is
-    farthest over its limit."""
+    """The state that several runs leave: rejected anywhere is rejected, for the case that used most
+    of its limit."""
     order = ("rejected", "unverified", "active", "unavailable")
 
     def rank(one: Stored) -> tuple[int, float]:
         place = order.index(one.state) if one.state in order else order.index("active")
-        share, _ = worst(list(one.cases)) or (0.0, "")
-        return place, -share
+        case = most_used(list(one.cases))
+        return place, -share(case) if case else 0.0
 
     found = min(group, key=rank)
     if found.state == "active" or not found.reason:
@@ -101,7 +112,9 @@ def measured(stored: list[Stored]) -> str:
     groups = grouped(stored)
     ran = [(key, group, _cases(group)) for key, group in groups]
     parts = [
-        table(("adapter, driver, engine", "date", "run", "verdict", "worst share"), map(_ran, ran))
+        table(
+            ("adapter, driver, engine", "date", "run", "verdict", "used of limit"), map(_ran, ran)
+        )
     ]
     numbers = [_canonical(key, found) for key, _, cases in ran if (found := canonical(cases))]
     if numbers:
@@ -114,7 +127,7 @@ def measured(stored: list[Stored]) -> str:
     return "\n\n".join(parts)
 
 
-def _cases(group: list[Stored]) -> list[Object]:
+def _cases(group: list[Stored]) -> list[Case]:
     return [case for one in group for case in one.cases]
 
 
@@ -127,47 +140,48 @@ def _where(key: tuple[Platform, str]) -> str:
     )
 
 
-def _ran(row: tuple[tuple[Platform, str], list[Stored], list[Object]]) -> tuple[str, ...]:
+def _ran(row: tuple[tuple[Platform, str], list[Stored], list[Case]]) -> tuple[str, ...]:
     key, group, cases = row
-    judged = [case for case in cases if case["status"] != "SKIP"]
-    shapes, families = {c["shape"] for c in judged}, {c["family"] for c in judged}
+    judged = [case for case in cases if case.status != "SKIP"]
+    shapes, families = {c.shape for c in judged}, {c.family for c in judged}
     run = (
         f"{len(shapes)} shape{'s' * (len(shapes) != 1)}, "
         f"{len(families)} famil{'y' if len(families) == 1 else 'ies'}"
         if judged
         else "nothing"
     )
-    counts = Counter(case["status"] for case in cases)
+    counts = Counter(case.status for case in cases)
     verdict = ", ".join(f"{counts[s]} {s}" for s in _ORDER if counts[s]) or _state(group)
-    found = worst(judged)
-    share = f"{_percent(found[0])} at {found[1]}" if found else "—"
-    return _where(key), max(s.day for s in group) or "—", run, verdict, share
+    used = _used(found) if (found := most_used(judged)) else "—"
+    return _where(key), max(s.day for s in group) or "—", run, verdict, used
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %" if share < 10 else f"{share:.3g} times"
+def _used(case: Case) -> str:
+    """How much of its limit a case used, by which check, and where."""
+    used = share(case)
+    text = f"{100 * used:.3g} %" if used < 10 else f"{used:.3g} times"
+    check = f" ({case.check})" if case.check else ""
+    return f"{text}{check} at {case.shape} {case.family}"
 
 
-def _canonical(key: tuple[Platform, str], case: Object) -> tuple[str, ...]:
-    metrics, compared = case["metrics"], (case["predicted"] or {}).get("mean_rel")
-    rel = number(metrics["mean_rel"])
+def _canonical(key: tuple[Platform, str], case: Case) -> tuple[str, ...]:
     predicted, ratio = "not stored", "—"
-    if compared and compared["predicted"] is not None and compared["ratio"] is not None:
-        predicted = _rel(number(compared["predicted"]))
-        ratio = f"{float(compared['ratio']):.2f}"
-    return _where(key), f"{float(metrics['max_abs']):.2e}", _rel(rel), predicted, ratio
+    if case.predicted and case.mean_rel is not None:
+        predicted, ratio = _rel(case.predicted), f"{case.mean_rel / case.predicted:.2f}"
+    max_abs = "—" if case.max_abs is None else f"{case.max_abs:.2e}"
+    return _where(key), max_abs, _rel(case.mean_rel), predicted, ratio
 
 
 def _rel(share: float | None) -> str:
     return "—" if share is None else f"{100 * share:.3g} %"
 
 
-def _failing(key: tuple[Platform, str], cases: list[Object]) -> list[tuple[str, ...]]:
+def _failing(key: tuple[Platform, str], cases: list[Case]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for (family, by), shapes in sorted(failing(cases).items()):
         unique = list(dict.fromkeys(shapes))
-        more = len(unique) - MOST_SHAPES
-        listed = ", ".join(unique[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
+        more = len(unique) - MAX_SHAPES
+        listed = ", ".join(unique[:MAX_SHAPES]) + (f" and {more} more" if more > 0 else "")
         rows.append((_where(key), family, by, listed))
     return rows
 
@@ -186,7 +200,7 @@ def numerics(path: FastPath) -> str:
         ("safe to try because", path.why),
     ]
     norms: tuple[Norm, ...] = ("G", "abs")
-    limits = {norm: [conformance_limit(path, K, norm) for K in (128, 4096)] for norm in norms}
+    limits = {norm: [conformance_tolerance(path, K, norm) for K in (128, 4096)] for norm in norms}
     for small, large in {tuple(found): found for found in limits.values()}:
         tail = f" ({small.value:.2e} at K=128, {large.value:.2e} at K=4096"
         tail += f"; {small.relative:.2e} of |S|)" if small.relative else ")"

@@ -21,7 +21,7 @@ from typing import Any
 from debian_packages import SetupError, run, say
 from software_drivers import DEFAULT, DRIVERS, Driver, activate
 
-FOLDER = Path(__file__).resolve().parent.parent / ".adapter"
+FOLDER = Path(__file__).resolve().parents[2] / ".adapter"
 OVERRIDE = "TINYGATE_SOFTWARE_ADAPTER"
 
 

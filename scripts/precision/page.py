@@ -1,0 +1,189 @@
+"""Write what docs/precision.md and README.md say of paths, or check that it is true.
+
+    python -m scripts.precision [--check]
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`; everything else is written by
+hand and stays. A path that has no section yet gets a skeleton of one, to be written out by hand.
+With --check nothing is written, and 1 is the exit code where the page is out of date. The numbers
+come from docs/measurements/*.csv, the declarations from the built-in table, the faults from
+tests/faults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from .stored import StoredError, read_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+# From a clone without an installation, too; the readers of fault headers lie with the tests.
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from tinygate.core.fast_path import FastPath  # noqa: E402
+from tinygate.paths.builtin import BUILTIN  # noqa: E402
+
+from .tables import NOT_REGISTERED, default_paths, regions  # noqa: E402
+
+PAGE = ROOT / "docs" / "precision.md"
+README = ROOT / "README.md"
+MEASUREMENTS = ROOT / "docs" / "measurements"
+COMMAND = ".venv/bin/python -m scripts.precision"
+MAX_DIFF_LINES = 60
+_REGION = re.compile(
+    r"(<!-- table: (?P<name>[^\n>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL
+)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+# The regions of a path; one may stand in the page before its path is there.
+_OF_A_PATH = ("numerics ", "measured ")
+# Start, end, title and regions of a `## ` section.
+Section = tuple[int, int, str, list[str]]
+
+
+class PageError(Exception):
+    """A page whose marks do not fit its tables."""
+
+
+def fill(page: str, tables: Mapping[str, str]) -> str:
+    """The page with every region's body replaced.
+
+    Raises:
+        PageError: naming a mark without an end, a region nothing fills, or a table without one.
+    """
+    found = _regions_of(page)
+    if page.count("<!-- table: ") != len(found) or page.count("<!-- end -->") != len(found):
+        raise PageError("a `<!-- table: NAME -->` without its `<!-- end -->`, or the reverse")
+    for name in found:
+        if name not in tables and not name.startswith(_OF_A_PATH):
+            raise PageError(f"nothing fills the region {name!r}")
+    if missing := [name for name in tables if name not in found]:
+        raise PageError(f"no region for {', '.join(map(repr, missing))}")
+
+    def body(match: re.Match[str]) -> str:
+        text = tables.get(match["name"], NOT_REGISTERED)
+        return f"{match[1]}\n{text}\n\n{match[4]}"
+
+    return _REGION.sub(body, page)
+
+
+def _regions_of(page: str) -> list[str]:
+    return [match["name"] for match in _REGION.finditer(page)]
+
+
+def _missing(page: str, path: FastPath) -> list[str]:
+    """The regions of a path that the page lacks."""
+    found = _regions_of(page)
+    return [name for kind in _OF_A_PATH if (name := kind + path.name) not in found]
+
+
+def without_section(page: str, paths: Sequence[FastPath]) -> list[str]:
+    """The paths that the page has no section for, or one that lacks a region."""
+    return [path.name for path in paths if _missing(page, path)]
+
+
+def add_sections(page: str, paths: Sequence[FastPath]) -> str:
+    """The page with a region for everything that is told of a path.
+
+    A new section follows that of the path before it in `paths`; the first comes before the others.
+    A section that stands there without a region gets it at its end.
+    """
+    for at, path in enumerate(paths):
+        if not (lacking := _missing(page, path)):
+            continue
+        marks = "".join(f"<!-- table: {name} -->\n<!-- end -->\n\n" for name in lacking)
+        sections = list(_sections(page))
+        own = [end for _, end, title, names in sections if _tells_of(path, title, names)]
+        if own:
+            place, text = own[0], marks
+        else:
+            place = _place(page, sections, paths[:at])
+            text = f"## {path.name}\n\nSafe to try because: {path.why}.\n\n{marks}"
+        before, after = page[:place].rstrip("\n"), page[place:]
+        page = f"{before}\n\n{text}{after}" if after else f"{before}\n\n{text.rstrip()}\n"
+    return page
+
+
+def _sections(page: str) -> Iterator[Section]:
+    """Every `## ` section of the page."""
+    headings = list(_HEADING.finditer(page))
+    edges = [match.start() for match in headings] + [len(page)]
+    for match, (start, end) in zip(headings, pairwise(edges), strict=True):
+        yield start, end, match[1], _regions_of(page[start:end])
+
+
+def _tells_of(path: FastPath, title: str, names: list[str]) -> bool:
+    return title == path.name or any(kind + path.name in names for kind in _OF_A_PATH)
+
+
+def _place(page: str, sections: list[Section], before: Sequence[FastPath]) -> int:
+    """Where the section of a path belongs that follows these in the table."""
+    for path in reversed(before):
+        for _, end, title, names in sections:
+            if _tells_of(path, title, names):
+                return end
+    of_paths = (s for s, _, _, names in sections if any(n.startswith(_OF_A_PATH) for n in names))
+    return next(of_paths, len(page))
+
+
+def difference(old: str, new: str, name: str = "docs/precision.md") -> str:
+    """A unified diff, cut where it is long."""
+    lines = list(
+        difflib.unified_diff(
+            old.splitlines(), new.splitlines(), name, "generated", lineterm="", n=1
+        )
+    )
+    more = len(lines) - MAX_DIFF_LINES
+    return "\n".join(lines[:MAX_DIFF_LINES] + ([f"… and {more} more lines"] if more > 0 else []))
+
+
+def main(
+    arguments: list[str] | None = None,
+    page: Path = PAGE,
+    folder: Path = MEASUREMENTS,
+    paths: Sequence[FastPath] = BUILTIN,
+    readme: Path = README,
+) -> int:
+    """Write or check; 0 where the page is in date, 1 where it is not or can't be made."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if out of date")
+    options = parser.parse_args(arguments)
+    old = page.read_text(encoding="utf-8")
+    missing = without_section(old, paths)
+    if options.check and missing:
+        print(
+            f"precision: docs/precision.md has no section for {', '.join(missing)}\n"
+            f"hint: {COMMAND} writes it; then say there what the path does",
+            file=sys.stderr,
+        )
+        return 1
+    welcome = readme.read_text(encoding="utf-8")
+    try:
+        new = fill(add_sections(old, paths), regions(read_folder(folder), paths))
+        filled = fill(welcome, {"default paths": default_paths(paths)})
+    except (StoredError, PageError) as error:
+        print(f"precision: {error}", file=sys.stderr)
+        return 1
+    stale = [
+        (name, before, after)
+        for name, before, after in (
+            ("docs/precision.md", old, new),
+            ("README.md", welcome, filled),
+        )
+        if before != after
+    ]
+    if options.check and stale:
+        for name, before, after in stale:
+            print(difference(before, after, name), file=sys.stderr)
+            print(f"precision: {name} is out of date\nhint: {COMMAND} writes it", file=sys.stderr)
+        return 1
+    if not options.check:
+        page.write_text(new, encoding="utf-8")
+        readme.write_text(filled, encoding="utf-8")
+        for name in missing:
+            print(f"precision: new section {name}: say there what it does", file=sys.stderr)
+    return 0
