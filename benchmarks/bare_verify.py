@@ -1,4 +1,5 @@
-"""What `tinygate verify --shape 64x128x128` dispatches, with wgpu and numpy and nothing else.
+"""What `tinygate verify --shape 64x128x128` dispatches, with wgpu and numpy and nothing else of
+tinygate than the reader of its kernels.
 
 The yardstick of benchmarks/startup.py: same kernels, same inputs, same number of dispatches and
 readbacks, a plain comparison at the end, no guards, no worker process, no report.
@@ -7,13 +8,14 @@ readbacks, a plain comparison at the end, no guards, no worker process, no repor
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import wgpu
 
-WGSL = Path(__file__).parent.parent / "wgsl"
+from tinygate.core.fast_path import wgsl_file
+from tinygate.paths.source import load_source
+
 M, K, N = 64, 128, 128
 
 
@@ -47,7 +49,7 @@ def main() -> None:
                 layout=device.create_pipeline_layout(bind_group_layouts=[layouts[count]]),
                 compute={
                     "module": device.create_shader_module(
-                        code=(WGSL / file).read_text().replace("enable subgroups;", "")
+                        code=load_source(wgsl_file(file)).without_directives(["subgroups"]).text
                     ),
                     "entry_point": entry,
                 },

@@ -2,12 +2,13 @@
 
     python benchmarks/mutations.py [--kernel NAME ...] [--limit N] [--json FILE]
 
-A mutant is a kernel's source with one token changed: an operator, a comparison, a whole number, an
-index component, min for max. Each runs on the ragged suite and smaller shapes over the default
-families, in the worker process, until a case FAILs. A mutant that passes everything gave the exact
-product on every integer case, so on these shapes it is the same kernel; it is listed as a survivor
-with its change. One that hangs or crashes is an ERROR, which is no PASS either. Exit 1 if a mutant
-of which the integer output differs was passed (which would be a fault of the gate).
+A mutant is a kernel's source with one token changed, in the file itself or in what it includes: an
+operator, a comparison, a whole number, an index component, min for max. Each runs on the ragged
+suite and smaller shapes over the default families, in the worker process, until a case FAILs. A
+mutant that passes everything gave the exact product on every integer case, so on these shapes it is
+the same kernel; it is listed as a survivor with its change. One that hangs or crashes is an ERROR,
+which is no PASS either. Exit 1 if a mutant of which the integer output differs was passed (which
+would be a fault of the gate).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from tinygate.core.fast_path import FastPath, wgsl_file
 from tinygate.core.shape import SUITES, Shape
 from tinygate.core.status import Status
 from tinygate.paths.builtin import REFERENCE
+from tinygate.paths.include import Location
 from tinygate.paths.registry import registered
+from tinygate.paths.source import load_source
 from tinygate.worker.supervisor import Supervisor
 
 SWAPS = {
@@ -73,10 +76,10 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the line it is on, what stood there and what stands there now."""
+    """One change to a kernel: where it is, what stood there and what stands there now."""
 
-    file: str
-    line: int
+    kernel: str
+    place: Location
     column: int
     old: str
     new: str
@@ -84,13 +87,15 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """`file:line:column old -> new`."""
-        return f"{self.file}:{self.line}:{self.column} {self.old} -> {self.new}"
+        """`file:line:column old -> new`, and which kernel it is of where the file is an include."""
+        of = "" if self.place.file == self.kernel else f" in {self.kernel}"
+        return f"{self.place}:{self.column} {self.old} -> {self.new}{of}"
 
 
 def mutants(name: str) -> Iterator[Mutant]:
-    """Every one-token change of a kernel's body."""
-    text = wgsl_file(name).read_text(encoding="utf-8")
+    """Every one-token change of a kernel's body, with what it includes."""
+    kernel = load_source(wgsl_file(name))
+    text = kernel.text
     for match in TOKEN.finditer(text):
         if match.lastgroup in (None, "skip"):
             continue
@@ -101,9 +106,9 @@ def mutants(name: str) -> Iterator[Mutant]:
         else:
             news = [SWAPS[old]] if old in SWAPS else []
         before = text[: match.start()]
-        line, column = before.count("\n") + 1, match.start() - before.rfind("\n")
+        place, column = kernel.at(before.count("\n") + 1), match.start() - before.rfind("\n")
         for new in news:
-            yield Mutant(name, line, column, old, new, before + new + text[match.end() :])
+            yield Mutant(name, place, column, old, new, before + new + text[match.end() :])
 
 
 def paths_with(mutant: Mutant, folder: Path) -> FastPath:
@@ -111,9 +116,9 @@ def paths_with(mutant: Mutant, folder: Path) -> FastPath:
     file = folder / "mutant.wgsl"
     file.write_text(mutant.source, encoding="utf-8")
     storage = next(path for path in registered() if path.name == "f16-storage")
-    if mutant.file == storage.pack:
+    if mutant.kernel == storage.pack:
         return replace(storage, pack=str(file))
-    declared = REFERENCE if mutant.file == REFERENCE.kernel else storage
+    declared = REFERENCE if mutant.kernel == REFERENCE.kernel else storage
     return replace(declared, name="mutant", kernel=str(file))
 
 

@@ -21,7 +21,6 @@ from tinygate.gpu.kernel import (
     grid,
     matmul_kernel,
     pack_kernel,
-    with_lines,
 )
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.source import read_source, source_hash
@@ -91,7 +90,7 @@ def test_a_packed_b_counts_as_packed(N: int, words: int) -> None:
 
 def test_a_kernel_has_the_entry_and_the_constants_of_its_shape() -> None:
     kernel = matmul_kernel(PATH, Shape(3, 64, 32))
-    assert kernel.code == PATH.kernel_file().read_text(encoding="utf-8")
+    assert kernel.code == read_source(PATH.kernel_file())
     assert (kernel.entry, kernel.label) == ("matvec", "matmul/f16_storage.wgsl")
     assert kernel.constants == {"ROWS": 3.0}
     assert kernel.layout == ("read", "read", "read_write", "uniform")
@@ -184,7 +183,7 @@ def test_a_matrix_kernel_is_compiled_for_a_configuration_and_keeps_its_lines() -
         "const SUBGROUP = 32u;",
     ):
         assert lines.count(line) == 1
-    assert len(lines) == len(COOP.kernel_file().read_text().splitlines())
+    assert len(lines) == len(read_source(COOP.kernel_file()).splitlines())
     halves = replace(COOP, matrix_types=("f16", "f16"), matrix_sizes=(8, 8, 8))
     assert "alias Total = f16;" in matmul_kernel(halves, Shape(64, 64, 64), 32).code
 
@@ -195,12 +194,6 @@ def test_a_matrix_kernel_without_a_configuration_or_lanes(
 ) -> None:
     with pytest.raises(CannotVerifyError, match="not known"):
         matmul_kernel(replace(COOP, **change), Shape(64, 64, 64), lanes)
-
-
-@pytest.mark.parametrize("code", ["", "const A = 1u;\nconst A = 1u;\n", "  const A = 1u;"])
-def test_a_line_to_replace_is_there_once(code: str) -> None:
-    with pytest.raises(CannotVerifyError, match="lines `const A = …`"):
-        with_lines(code, {"const A = ": "2u;"})
 
 
 def reporting(low: int | None, high: int | None) -> AdapterInfo:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 from tinygate.core.adapter import AdapterInfo, AdapterLimits
@@ -14,7 +13,8 @@ from tinygate.core.kernel_abi import SUBGROUP_SIZE, Entry, Layout
 from tinygate.core.shape import Shape
 from tinygate.core.storage import A_SIZES, B_SIZES
 from tinygate.gpu.engines.base import Access, Kernel
-from tinygate.paths.source import read_source, shown
+from tinygate.paths.include import Source
+from tinygate.paths.source import load_source
 
 # wgsl/README.md: a, b, c, dims; a packer has its status after them.
 MATMUL_LAYOUT: tuple[Access, ...] = ("read", "read", "read_write", "uniform")
@@ -36,21 +36,19 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
         CannotVerifyError: where a constant is the subgroup size and that is None.
     """
     entry = path.entry(shape)
-    file = path.kernel_file()
-    code = read_source(file)
+    source = load_source(path.kernel_file())
     if path.matrix_types is not None:
-        code = _for_matrices(code, path, subgroup_size)
+        source = _for_matrices(source, path, subgroup_size)
     return Kernel(
-        code=code,
+        source=source,
         entry=entry.name,
-        label=shown(file),
-        layout=group_layout(path.layout, code),
+        layout=group_layout(path.layout, source.text),
         constants=entry.overrides(shape, subgroup_size),
     )
 
 
-def _for_matrices(code: str, path: FastPath, subgroup_size: int | None) -> str:
-    """The code for the path's configuration of subgroup matrices and the adapter's lanes."""
+def _for_matrices(source: Source, path: FastPath, subgroup_size: int | None) -> Source:
+    """The source for the path's configuration of subgroup matrices and the adapter's lanes."""
     if path.matrix_types is None or path.matrix_sizes is None or subgroup_size is None:
         raise CannotVerifyError(
             "the adapter's subgroup matrices are not known, and this kernel is compiled for them",
@@ -59,21 +57,7 @@ def _for_matrices(code: str, path: FastPath, subgroup_size: int | None) -> str:
     sizes = (*path.matrix_sizes, subgroup_size)
     names = ("MATRIX_M", "MATRIX_N", "MATRIX_K", "SUBGROUP")
     lines = {f"const {name} = ": f"{size}u;" for name, size in zip(names, sizes, strict=True)}
-    return with_lines(code, {"alias Total = ": f"{path.matrix_types[1]};", **lines})
-
-
-def with_lines(code: str, ends: Mapping[str, str]) -> str:
-    """The code with what follows the beginning of a line replaced, each once: for what WGSL takes
-    no override for, such as a type and the sizes in it. Line numbers stay.
-
-    Raises:
-        CannotVerifyError: where there is not exactly one such line.
-    """
-    for start, end in ends.items():
-        code, count = re.subn(f"^{re.escape(start)}.*$", start + end, code, flags=re.MULTILINE)
-        if count != 1:
-            raise CannotVerifyError(f"the kernel has {count} lines `{start}…`", "it needs one")
-    return code
+    return source.with_lines({"alias Total = ": f"{path.matrix_types[1]};", **lines})
 
 
 def group_layout(layout: Layout, code: str) -> tuple[Access | None, ...]:
@@ -104,7 +88,7 @@ def declared_access(code: str) -> dict[int, Access]:
 
 def pack_kernel(file: Path) -> Kernel:
     """A packer for B or A."""
-    return Kernel(read_source(file), "main", shown(file), PACK_LAYOUT)
+    return Kernel(load_source(file), "main", PACK_LAYOUT)
 
 
 def dispatch_size(

@@ -11,6 +11,8 @@
 // Source: the register- and workgroup-tiled SGEMM of CUDA textbooks (Volkov and Demmel 2008), and
 // the split-K matrix-vector product; nothing but core WGSL.
 //
+// Nothing is included here, so that no fault is shared with the kernels that are compared with it.
+//
 // Registers are named vectors and not an array, because a compiler that does not unroll keeps an
 // indexed array in memory. The stores share a loop because lavapipe expands each memory access in
 // the text for every lane, and that is its compile time.
@@ -24,14 +26,14 @@ struct Dims { M: u32, K: u32, N: u32, pad: u32 }
 
 const TILE_M = 64u;
 const TILE_N = 128u;
-const BLOCK = 16u;
+const BLOCK_K = 16u;
 // A[k][4 rows]; one vector of padding, so that threads writing neighbouring k use different banks.
 const A_STRIDE = TILE_M / 4u + 1u;
 // B[k][4 columns], padded for the same reason.
 const B_STRIDE = TILE_N / 4u + 2u;
 
-var<workgroup> tile_a: array<vec4f, BLOCK * A_STRIDE>;
-var<workgroup> tile_b: array<vec4f, BLOCK * B_STRIDE>;
+var<workgroup> tile_a: array<vec4f, BLOCK_K * A_STRIDE>;
+var<workgroup> tile_b: array<vec4f, BLOCK_K * B_STRIDE>;
 
 @compute @workgroup_size(16, 8)
 fn main(
@@ -56,9 +58,9 @@ fn main(
 
   // What this thread stages: column ak of A, 4 rows at a time, and 4 columns from bn on of rows of B.
   // 32 threads cover 4 rows of B, 8 neighbours 32 bytes of each: a GPU's warp reads whole lines,
-  // and a CPU's 8 lanes wait for 4 cache lines at once. An index past the edge is moved to the
-  // edge: past K the value becomes 0, past M or N what is computed from it is never stored.
-  let ak = thread % BLOCK;
+  // and a CPU's 8 lanes wait for 4 cache lines at once. An index past the edge is clamped: past K
+  // the value becomes 0, past M or N what is computed from it is never stored.
+  let ak = thread % BLOCK_K;
   let groups_m = min(TILE_M / 4u, (M - row0 + 3u) / 4u);
   let bk = thread / 2u % 4u;
   let bg = thread % 2u + thread / 8u * 2u;
@@ -77,10 +79,10 @@ fn main(
   var s60 = vec4f(); var s61 = vec4f();
   var s70 = vec4f(); var s71 = vec4f();
 
-  for (var k0 = 0u; k0 < K; k0 += BLOCK) {
+  for (var k0 = 0u; k0 < K; k0 += BLOCK_K) {
     let live = k0 + ak < K;
     let ka = min(k0 + ak, K - 1u);
-    for (var g = thread / BLOCK; g < groups_m; g += 8u) {
+    for (var g = thread / BLOCK_K; g < groups_m; g += 8u) {
       let r = row0 + g * 4u;
       let v = vec4f(
         a[r * K + ka],
@@ -90,14 +92,14 @@ fn main(
       );
       tile_a[ak * A_STRIDE + g] = select(vec4f(), v, live);
     }
-    for (var k = bk; k < BLOCK; k += 4u) {
+    for (var k = bk; k < BLOCK_K; k += 4u) {
       let at = min(k0 + k, K - 1u) * N;
       let v = vec4f(b[at + b0], b[at + b1], b[at + b2], b[at + b3]);
       tile_b[k * B_STRIDE + bg] = select(vec4f(), v, k0 + k < K);
     }
     workgroupBarrier();
 
-    // Explicit zeros: without an initializer both naga and Tint kept the round before's values.
+    // Explicit zeros: without an initializer both naga and Tint kept the last iteration's values.
     var p00 = vec4f(); var p01 = vec4f();
     var p10 = vec4f(); var p11 = vec4f();
     var p20 = vec4f(); var p21 = vec4f();
@@ -106,9 +108,9 @@ fn main(
     var p50 = vec4f(); var p51 = vec4f();
     var p60 = vec4f(); var p61 = vec4f();
     var p70 = vec4f(); var p71 = vec4f();
-    // Four k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all. One k a round
-    // would make K = 50257 wrong there; four allow K up to about 95,000.
-    for (var k = 0u; k < select(0u, BLOCK, inside); k += 4u) {
+    // Four k per iteration: llvmpipe ends an invocation's loops after 65,535 iterations in all. One k
+    // per iteration would make K = 50257 wrong there; four allow K up to about 95,000.
+    for (var k = 0u; k < select(0u, BLOCK_K, inside); k += 4u) {
       let lo0 = tile_a[(k + 0u) * A_STRIDE + lid.y];
       let hi0 = tile_a[(k + 0u) * A_STRIDE + lid.y + 8u];
       let v00 = tile_b[(k + 0u) * B_STRIDE + lid.x];
@@ -217,7 +219,7 @@ fn matvec(
   // Threads 0..7 are 2 lanes in each of 4 slices, 0..31 all 8 lanes: as for B's tile in main.
   let lane = thread % 2u + thread / 8u % 4u * 2u;
   let slice = thread / 2u % 4u + thread / 32u * 4u;
-  let own = slice * LANES + lane;
+  let slot = slice * LANES + lane;
 
   let n0 = min(col0 + lane * 4u, N - 1u);
   let n1 = min(col0 + lane * 4u + 1u, N - 1u);
@@ -233,7 +235,7 @@ fn matvec(
   var s6 = vec4f();
   var s7 = vec4f();
 
-  for (var k0 = slice * BLOCK; k0 < K; k0 += SLICES * BLOCK) {
+  for (var k0 = slice * BLOCK_K; k0 < K; k0 += SLICES * BLOCK_K) {
     var p0 = vec4f();
     var p1 = vec4f();
     var p2 = vec4f();
@@ -242,7 +244,7 @@ fn matvec(
     var p5 = vec4f();
     var p6 = vec4f();
     var p7 = vec4f();
-    let k1 = min(k0 + BLOCK, K);
+    let k1 = min(k0 + BLOCK_K, K);
     for (var k = k0; k < k1; k++) {
       let at = k * N;
       let v = vec4f(b[at + n0], b[at + n1], b[at + n2], b[at + n3]);
@@ -265,14 +267,14 @@ fn matvec(
     s7 += p7;
   }
 
-  partial[own] = s0;
-  if (ROWS > 1u) { partial[THREADS + own] = s1; }
-  if (ROWS > 2u) { partial[2u * THREADS + own] = s2; }
-  if (ROWS > 3u) { partial[3u * THREADS + own] = s3; }
-  if (ROWS > 4u) { partial[4u * THREADS + own] = s4; }
-  if (ROWS > 5u) { partial[5u * THREADS + own] = s5; }
-  if (ROWS > 6u) { partial[6u * THREADS + own] = s6; }
-  if (ROWS > 7u) { partial[7u * THREADS + own] = s7; }
+  partial[slot] = s0;
+  if (ROWS > 1u) { partial[THREADS + slot] = s1; }
+  if (ROWS > 2u) { partial[2u * THREADS + slot] = s2; }
+  if (ROWS > 3u) { partial[3u * THREADS + slot] = s3; }
+  if (ROWS > 4u) { partial[4u * THREADS + slot] = s4; }
+  if (ROWS > 5u) { partial[5u * THREADS + slot] = s5; }
+  if (ROWS > 6u) { partial[6u * THREADS + slot] = s6; }
+  if (ROWS > 7u) { partial[7u * THREADS + slot] = s7; }
   workgroupBarrier();
 
   for (var i = thread; i < ROWS * 4u * LANES; i += THREADS) {

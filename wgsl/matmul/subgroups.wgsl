@@ -16,18 +16,19 @@
 
 enable subgroups;
 
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> c: array<f32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
+//!include common/dims.wgsl
 
 const THREADS = 128u;
-const ROWS_MAIN = 8u;
+const TILE_M = 8u;
+const TILE_N = 4u * THREADS;
 
-// A[row][k] and the three rows below; an index past the edge is moved to the edge. Past K the value
-// becomes 0, past M what is computed from it is never stored.
+alias Sums = vec4f;
+
+// A[row][k] and the three rows below; an index past the edge is clamped. Past K the value becomes 0,
+// past M what is computed from it is never stored.
 fn four_rows(row: u32, k: u32) -> vec4f {
   let M = dims.M;
   let K = dims.K;
@@ -41,6 +42,13 @@ fn four_rows(row: u32, k: u32) -> vec4f {
   return select(vec4f(), v, k < K);
 }
 
+// B[k] in four columns, 0 past K.
+fn four_columns(k: u32, n: vec4u) -> vec4f {
+  let at = min(k, dims.K - 1u) * dims.N;
+  let v = vec4f(b[at + n.x], b[at + n.y], b[at + n.z], b[at + n.w]);
+  return select(vec4f(), v, k < dims.K);
+}
+
 @compute @workgroup_size(THREADS)
 fn main(
   @builtin(workgroup_id) wid: vec3u,
@@ -48,76 +56,52 @@ fn main(
   @builtin(local_invocation_index) thread: u32,
   @builtin(subgroup_invocation_id) lane: u32,
 ) {
-  let M = dims.M;
-  let K = dims.K;
-  let N = dims.N;
-  let tiles_n = (N + 4u * THREADS - 1u) / (4u * THREADS);
   let tile = wid.x + wid.y * groups.x;
-  let row = (tile / tiles_n) * ROWS_MAIN;
-  let col = (tile % tiles_n) * 4u * THREADS + thread;
-  if (row >= M) { return; }
+  //!include common/tile.wgsl
   let lanes = subgroupAdd(1u);
-
-  let n0 = min(col, N - 1u);
-  let n1 = min(col + THREADS, N - 1u);
-  let n2 = min(col + 2u * THREADS, N - 1u);
-  let n3 = min(col + 3u * THREADS, N - 1u);
-
-  var s0 = vec4f();
-  var s1 = vec4f();
-  var s2 = vec4f();
-  var s3 = vec4f();
-  var s4 = vec4f();
-  var s5 = vec4f();
-  var s6 = vec4f();
-  var s7 = vec4f();
+  let col = col0 + thread;
+  let n = min(vec4u(col) + vec4u(0u, 1u, 2u, 3u) * THREADS, vec4u(N - 1u));
+  //!include common/sums_8.wgsl
 
   for (var k0 = 0u; k0 < K; k0 += lanes) {
-    let own0 = four_rows(row, k0 + lane);
-    let own1 = four_rows(row + 4u, k0 + lane);
-    // Four k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all.
+    let lane_lo = four_rows(row0, k0 + lane);
+    let lane_hi = four_rows(row0 + 4u, k0 + lane);
+    // Four k per iteration: llvmpipe ends an invocation's loops after 65,535 iterations in all.
     for (var j = 0u; j < lanes; j += 4u) {
-      let at0 = min(k0 + j, K - 1u) * N;
-      let w0 = vec4f(b[at0 + n0], b[at0 + n1], b[at0 + n2], b[at0 + n3]);
-      let v0 = select(vec4f(), w0, k0 + j < K);
-      let x00 = subgroupShuffle(own0, j);
-      let x01 = subgroupShuffle(own1, j);
-      s0 += x00.x * v0; s1 += x00.y * v0; s2 += x00.z * v0; s3 += x00.w * v0;
-      s4 += x01.x * v0; s5 += x01.y * v0; s6 += x01.z * v0; s7 += x01.w * v0;
-      let at1 = min(k0 + j + 1u, K - 1u) * N;
-      let w1 = vec4f(b[at1 + n0], b[at1 + n1], b[at1 + n2], b[at1 + n3]);
-      let v1 = select(vec4f(), w1, k0 + j + 1u < K);
-      let x10 = subgroupShuffle(own0, j + 1u);
-      let x11 = subgroupShuffle(own1, j + 1u);
-      s0 += x10.x * v1; s1 += x10.y * v1; s2 += x10.z * v1; s3 += x10.w * v1;
-      s4 += x11.x * v1; s5 += x11.y * v1; s6 += x11.z * v1; s7 += x11.w * v1;
-      let at2 = min(k0 + j + 2u, K - 1u) * N;
-      let w2 = vec4f(b[at2 + n0], b[at2 + n1], b[at2 + n2], b[at2 + n3]);
-      let v2 = select(vec4f(), w2, k0 + j + 2u < K);
-      let x20 = subgroupShuffle(own0, j + 2u);
-      let x21 = subgroupShuffle(own1, j + 2u);
-      s0 += x20.x * v2; s1 += x20.y * v2; s2 += x20.z * v2; s3 += x20.w * v2;
-      s4 += x21.x * v2; s5 += x21.y * v2; s6 += x21.z * v2; s7 += x21.w * v2;
-      let at3 = min(k0 + j + 3u, K - 1u) * N;
-      let w3 = vec4f(b[at3 + n0], b[at3 + n1], b[at3 + n2], b[at3 + n3]);
-      let v3 = select(vec4f(), w3, k0 + j + 3u < K);
-      let x30 = subgroupShuffle(own0, j + 3u);
-      let x31 = subgroupShuffle(own1, j + 3u);
-      s0 += x30.x * v3; s1 += x30.y * v3; s2 += x30.z * v3; s3 += x30.w * v3;
-      s4 += x31.x * v3; s5 += x31.y * v3; s6 += x31.z * v3; s7 += x31.w * v3;
+      {
+        let v = four_columns(k0 + j, n);
+        let lo = subgroupShuffle(lane_lo, j);
+        let hi = subgroupShuffle(lane_hi, j);
+        s0 += lo.x * v; s1 += lo.y * v; s2 += lo.z * v; s3 += lo.w * v;
+        s4 += hi.x * v; s5 += hi.y * v; s6 += hi.z * v; s7 += hi.w * v;
+      }
+      {
+        let v = four_columns(k0 + j + 1u, n);
+        let lo = subgroupShuffle(lane_lo, j + 1u);
+        let hi = subgroupShuffle(lane_hi, j + 1u);
+        s0 += lo.x * v; s1 += lo.y * v; s2 += lo.z * v; s3 += lo.w * v;
+        s4 += hi.x * v; s5 += hi.y * v; s6 += hi.z * v; s7 += hi.w * v;
+      }
+      {
+        let v = four_columns(k0 + j + 2u, n);
+        let lo = subgroupShuffle(lane_lo, j + 2u);
+        let hi = subgroupShuffle(lane_hi, j + 2u);
+        s0 += lo.x * v; s1 += lo.y * v; s2 += lo.z * v; s3 += lo.w * v;
+        s4 += hi.x * v; s5 += hi.y * v; s6 += hi.z * v; s7 += hi.w * v;
+      }
+      {
+        let v = four_columns(k0 + j + 3u, n);
+        let lo = subgroupShuffle(lane_lo, j + 3u);
+        let hi = subgroupShuffle(lane_hi, j + 3u);
+        s0 += lo.x * v; s1 += lo.y * v; s2 += lo.z * v; s3 += lo.w * v;
+        s4 += hi.x * v; s5 += hi.y * v; s6 += hi.z * v; s7 += hi.w * v;
+      }
     }
   }
 
-  for (var r = 0u; r < min(ROWS_MAIN, M - row); r++) {
-    var v = s0;
-    if (r == 1u) { v = s1; }
-    if (r == 2u) { v = s2; }
-    if (r == 3u) { v = s3; }
-    if (r == 4u) { v = s4; }
-    if (r == 5u) { v = s5; }
-    if (r == 6u) { v = s6; }
-    if (r == 7u) { v = s7; }
-    let at = (row + r) * N + col;
+  for (var r = 0u; r < min(TILE_M, M - row0); r++) {
+    //!include common/row_of_sums.wgsl
+    let at = (row0 + r) * N + col;
     if (col < N) { c[at] = v.x; }
     if (col + THREADS < N) { c[at + THREADS] = v.y; }
     if (col + 2u * THREADS < N) { c[at + 2u * THREADS] = v.z; }
@@ -129,7 +113,7 @@ fn main(
 override ROWS: u32;
 
 // A[row][k], 0 past K.
-fn own(row: u32, k: u32) -> f32 {
+fn lane_value(row: u32, k: u32) -> f32 {
   let K = dims.K;
   return select(0.0, a[row * K + min(k, K - 1u)], k < K);
 }
@@ -169,7 +153,7 @@ fn matvec(
   var s7 = 0.0;
 
   for (var k0 = 0u; k0 < K; k0 += lanes) {
-    let a0 = own(0u, k0 + lane);
+    let a0 = lane_value(0u, k0 + lane);
     var a1 = 0.0;
     var a2 = 0.0;
     var a3 = 0.0;
@@ -177,14 +161,14 @@ fn matvec(
     var a5 = 0.0;
     var a6 = 0.0;
     var a7 = 0.0;
-    if (ROWS > 1u) { a1 = own(1u, k0 + lane); }
-    if (ROWS > 2u) { a2 = own(2u, k0 + lane); }
-    if (ROWS > 3u) { a3 = own(3u, k0 + lane); }
-    if (ROWS > 4u) { a4 = own(4u, k0 + lane); }
-    if (ROWS > 5u) { a5 = own(5u, k0 + lane); }
-    if (ROWS > 6u) { a6 = own(6u, k0 + lane); }
-    if (ROWS > 7u) { a7 = own(7u, k0 + lane); }
-    // Four k a round, as in main.
+    if (ROWS > 1u) { a1 = lane_value(1u, k0 + lane); }
+    if (ROWS > 2u) { a2 = lane_value(2u, k0 + lane); }
+    if (ROWS > 3u) { a3 = lane_value(3u, k0 + lane); }
+    if (ROWS > 4u) { a4 = lane_value(4u, k0 + lane); }
+    if (ROWS > 5u) { a5 = lane_value(5u, k0 + lane); }
+    if (ROWS > 6u) { a6 = lane_value(6u, k0 + lane); }
+    if (ROWS > 7u) { a7 = lane_value(7u, k0 + lane); }
+    // Four k per iteration, as in main.
     for (var j = 0u; j < lanes; j += 4u) {
       let k = k0 + j;
       let w = vec4f(
@@ -207,14 +191,7 @@ fn matvec(
 
   if (col >= N) { return; }
   for (var r = 0u; r < ROWS; r++) {
-    var v = s0;
-    if (r == 1u) { v = s1; }
-    if (r == 2u) { v = s2; }
-    if (r == 3u) { v = s3; }
-    if (r == 4u) { v = s4; }
-    if (r == 5u) { v = s5; }
-    if (r == 6u) { v = s6; }
-    if (r == 7u) { v = s7; }
+    //!include common/row_of_sums.wgsl
     c[r * N + col] = v;
   }
 }

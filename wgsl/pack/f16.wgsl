@@ -5,13 +5,10 @@
 // Numerics: pack2x16float, whose rounding WGSL leaves to the adapter: either f16 neighbour.
 // Source: WGSL's core built-ins; no feature needed.
 
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-struct Status { count: atomic<u32>, first: atomic<u32> }
-
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<u32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
-@group(0) @binding(4) var<storage, read_write> status: Status;
+//!include common/dims.wgsl
+//!include common/status.wgsl
 
 const F16_MAX = 65504.0;
 

@@ -6,13 +6,10 @@
 // all-zero column stays zero; x / scale to the nearest whole number, which is within -127 ... 127.
 // Source: symmetric absmax quantisation, as in LLM.int8() (Dettmers et al. 2022).
 
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-struct Status { count: atomic<u32>, first: atomic<u32> }
-
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<u32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
-@group(0) @binding(4) var<storage, read_write> status: Status;
+//!include common/dims.wgsl
+//!include common/status.wgsl
 
 const LARGEST = 0x7f7fffffu;
 const SMALLEST_NORMAL = 0x00800000u;
@@ -41,7 +38,7 @@ fn main(
   let words = (K + 3u) / 4u;
   let last = (K - 1u) * N + n;
 
-  // Four k a round: llvmpipe ends an invocation's loops after 65,535 rounds in all.
+  // Four k per iteration: llvmpipe ends an invocation's loops after 65,535 iterations in all.
   var peak = 0u;
   for (var k = 0u; k < K - K % 4u; k += 4u) {
     let at = k * N + n;
@@ -52,7 +49,7 @@ fn main(
   var scale = bitcast<f32>(peak) * (1.0 / 127.0);
   if (bitcast<u32>(scale) < SMALLEST_NORMAL) { scale = 1.0; }
 
-  // An index past the column is moved to its end; what comes of it is put to 0.
+  // An index past the column is clamped to its end; what comes of it becomes 0.
   for (var w = 0u; w < words; w++) {
     let k = 4u * w;
     let at = k * N + n;

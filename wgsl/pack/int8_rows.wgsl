@@ -2,16 +2,13 @@
 //
 // Tile: one row per workgroup of 64 threads: a scale needs the whole row.
 // Layout: wgsl/README.md, format int8-packed of A: words[M][ceil(K/4)], then M scales.
-// Numerics: as pack_int8_columns.wgsl, with rows for columns.
+// Numerics: as pack/int8_columns.wgsl, with rows for columns.
 // Source: symmetric absmax quantisation, as in LLM.int8() (Dettmers et al. 2022).
-
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-struct Status { count: atomic<u32>, first: atomic<u32> }
 
 @group(0) @binding(0) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<u32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
-@group(0) @binding(4) var<storage, read_write> status: Status;
+//!include common/dims.wgsl
+//!include common/status.wgsl
 
 const LARGEST = 0x7f7fffffu;
 const SMALLEST_NORMAL = 0x00800000u;
@@ -30,7 +27,7 @@ fn main(
   if (m >= dims.M) { return; }
   let words = (K + 3u) / 4u;
 
-  var own = 0u;
+  var peak_here = 0u;
   for (var k = thread; k < K; k += THREADS) {
     // |x| by bit pattern, since a compiler may assume that no NaN is compared.
     let bits = bitcast<u32>(a[m * K + k]) & 0x7fffffffu;
@@ -38,10 +35,10 @@ fn main(
       atomicAdd(&status.count, 1u);
       atomicMin(&status.first, m * K + k);
     } else {
-      own = max(own, bits);
+      peak_here = max(peak_here, bits);
     }
   }
-  peaks[thread] = own;
+  peaks[thread] = peak_here;
   workgroupBarrier();
   var peak = 0u;
   for (var i = 0u; i < THREADS; i++) { peak = max(peak, peaks[i]); }

@@ -5,16 +5,13 @@
 // Layout: wgsl/README.md, format q4-block32. Nibbles past K are 0.
 // Numerics: the range of a block is widened to hold 0; scale = (max - min) / 15, or 1 where that is
 // no normal f32; zero = round(-min / scale), 0 ... 15; code = round(x / scale) + zero, which is at
-// most one off 0 ... 15 and then moved there: still within half a step.
+// most one off 0 ... 15 and then clamped: still within half a step.
 // Source: asymmetric 4-bit blocks as ONNX's MatMulNBits and AWQ (Lin et al. 2023) have them.
-
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-struct Status { count: atomic<u32>, first: atomic<u32> }
 
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> packed: array<u32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
-@group(0) @binding(4) var<storage, read_write> status: Status;
+//!include common/dims.wgsl
+//!include common/status.wgsl
 
 const BLOCK = 32u;
 const LARGEST = 0x7f7fffffu;

@@ -4,11 +4,9 @@
 // Layout: the packer's (wgsl/README.md) with K = 1 and N = the number of values.
 // Numerics: pack2x16float, whose rounding WGSL leaves to the adapter.
 
-struct Dims { M: u32, K: u32, N: u32, pad: u32 }
-
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
-@group(0) @binding(3) var<uniform> dims: Dims;
+//!include common/dims.wgsl
 
 @compute @workgroup_size(64)
 fn main(

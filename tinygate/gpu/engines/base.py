@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tinygate.core.adapter import AdapterInfo
+from tinygate.paths.include import Source
 
 Words = NDArray[np.uint32]
 Access = Literal["read", "read_write", "uniform"]
@@ -24,14 +25,23 @@ CHUNK_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class Kernel:
-    """WGSL to compile: source text, entry point, override constants, and group 0's layout, slot by
-    slot; None is a slot that is not there."""
+    """WGSL to compile: source, entry point, override constants, and group 0's layout, slot by slot;
+    None is a slot that is not there."""
 
-    code: str
+    source: Source
     entry: str
-    label: str
     layout: tuple[Access | None, ...]
     constants: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """The WGSL, with what it includes."""
+        return self.source.text
+
+    @property
+    def label(self) -> str:
+        """What messages call the kernel."""
+        return self.source.label
 
 
 class Buffer(Protocol):

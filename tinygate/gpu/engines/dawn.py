@@ -49,7 +49,6 @@ def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
             name="dawn",
             module=wgpudawn,
             features=_FEATURES,
-            source=lambda code: code,
             complaint=tint.one_line,
             configurations=lambda adapter: _configurations(extras, adapter),
             toggles=toggles,

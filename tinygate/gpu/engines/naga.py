@@ -12,6 +12,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+from tinygate.paths.include import Location
 
 # A driver may quote the kernel; a gate line should still be read.
 _LONGEST = 600
@@ -24,20 +27,23 @@ _CARET = re.compile(r"^\s*│[\s│^]*\^\s+([^\s│^].*)$")
 _DRAWING = re.compile(r"^\s*\d*\s*│")
 
 
-def one_line(label: str, text: str) -> str:
+def one_line(label: str, text: str, at: Callable[[int], Location] | None = None) -> str:
     """naga's text about the kernel `label`, with the place first where it names one.
 
     text: without the preamble that every validation error of wgpu carries.
+    at: where a line that naga names stands; without it, in the kernel's own file.
     """
     place, words = "", []
     for line in text.splitlines():
         if found := _PLACE.match(line):
-            place = place or f":{found[1]}:{found[2]}"
+            line_number = int(found[1])
+            where = at(line_number) if at else Location(label, line_number)
+            place = place or f"{where}:{found[2]}"
         elif found := _CARET.match(line) or _NOTE.match(line):
             words.append(found[1].strip())
         elif line.strip() and not _DRAWING.match(line):
             words.append(_HEAD.sub("", line).strip())
-    return f"{label}{place}: {shortened(words)}"
+    return f"{place or label}: {shortened(words)}"
 
 
 def shortened(words: list[str]) -> str:

@@ -22,6 +22,7 @@ from tinygate.gpu.engines.base import (
     Pipeline,
     Words,
 )
+from tinygate.paths.include import Location
 
 T = TypeVar("T")
 
@@ -34,19 +35,21 @@ _USAGE = {"read": "read-only-storage", "read_write": "storage", "uniform": "unif
 class Dialect:
     """What tells one engine from another.
 
-    features       tinygate's feature names in the engine's own words
-    source         what is done to WGSL before the engine sees it; line and column must stay
-    complaint      the kernel's label and the compiler's text -> one line, the place first
-    unavailable    an adapter -> features it lists or has that cannot be used, each with the reason
-    configurations an adapter -> what its subgroup matrices can be
-    toggles        what was switched on for the whole instance
+    features            tinygate's feature names in the engine's own words
+    complaint           the kernel's label, the compiler's text, and where a line of the kernel's
+                        text stands -> one line, the place first
+    unknown_directives  extensions that the engine does not know as `enable` directives
+    unavailable         an adapter -> features it lists or has that cannot be used, each with the
+                        reason
+    configurations      an adapter -> what its subgroup matrices can be
+    toggles             what was switched on for the whole instance
     """
 
     name: str
     module: Any
     features: Mapping[str, str]
-    source: Callable[[str], str]
-    complaint: Callable[[str, str], str]
+    complaint: Callable[[str, str, Callable[[int], Location]], str]
+    unknown_directives: tuple[str, ...] = ()
     unavailable: Callable[[Any], tuple[tuple[str, str], ...]] = lambda adapter: ()
     configurations: Callable[[Any], tuple[MatrixConfiguration, ...]] = lambda adapter: ()
     toggles: tuple[str, ...] = field(default=())
@@ -175,12 +178,11 @@ class WgpuDevice:
 
     def compile(self, kernel: Kernel) -> Pipeline:
         """Compile through the engine and the driver."""
+        source = kernel.source.without_directives(self._dialect.unknown_directives)
         try:
-            module = self._device.create_shader_module(
-                label=kernel.label, code=self._dialect.source(kernel.code)
-            )
+            module = self._device.create_shader_module(label=source.label, code=source.text)
             pipeline = self._device.create_compute_pipeline(
-                label=kernel.label,
+                label=source.label,
                 layout=self._layout(kernel.layout)[1],
                 compute={
                     "module": module,
@@ -190,7 +192,7 @@ class WgpuDevice:
             )
         except Exception as error:  # wgpu raises GPUError, RuntimeError and ValueError here
             raise ShaderError(
-                self._dialect.complaint(kernel.label, message(error)),
+                self._dialect.complaint(source.label, message(error), source.at),
                 "the words are the engine's own: mend the kernel there and run again",
             ) from error
         return cast(Pipeline, (pipeline, kernel.layout))
