@@ -88,3 +88,11 @@ def test_tests_mirror_the_package() -> None:
     rooms = {folder.name for folder in PACKAGE.iterdir() if folder.is_dir()}
     folders = {f.name for f in (ROOT / "tests").iterdir() if f.is_dir() and f.name != "__pycache__"}
     assert folders - {"faults", "scripts"} <= rooms
+
+
+def test_what_needs_another_driver_is_not_fast() -> None:
+    """`scripts/test --fast` unpacks no driver but the default one."""
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = file.read_text(encoding="utf-8")
+        if "drivers.environment(" in text:
+            assert "pytestmark = pytest.mark.slow" in text, file.name

@@ -17,6 +17,8 @@ from tinygate.gpu.engines.base import Device
 from tinygate.gpu.kernel import matmul_kernel
 from tinygate.paths.builtin import BUILTIN
 
+pytestmark = pytest.mark.slow
+
 INCLUDED = "//!include common/dims.wgsl\n"
 HEAD = (
     """@group(0) @binding(0) var<storage, read> a: array<f32>;
