@@ -214,7 +214,7 @@ def test_the_list_of_commands_is_cut_short_nowhere(capsys: pytest.CaptureFixture
 
 def test_unknown_adapter_is_exit_2_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["verify", "--adapter", "no such card"]) == 2
-    assert "there are 0: " in capsys.readouterr().err
+    assert "the adapters are 0: " in capsys.readouterr().err
     assert run(["probe", "--adapter", "99"]) == 2
 
 

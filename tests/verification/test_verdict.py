@@ -176,7 +176,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
     assert found.active_classes == ()
     assert path_line(found) == (
         "[ops] sums gate verdict: PASS — conforms; never active: "
-        "f16 sums lose with K what a small shape does not show"
+        "f16 sums lose precision as K grows, which a small shape does not show"
     )
     failed = judge_path(sums, [*FOUR[:3], case("identity", FAIL)])
     assert (failed.status, failed.state) == (FAIL, "rejected")
