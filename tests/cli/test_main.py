@@ -588,7 +588,7 @@ def test_fewer_runs_than_can_agree_are_refused(
         ("SHAPE", "1x1", "1x1 is not a shape"),
         ("SUITE", "nope", "unknown suite 'nope'"),
         ("PATH", "nope", "unknown path 'nope'"),
-        ("PATH", "./nope.toml", "nope.toml: no such file"),
+        ("PATH", "./nope.toml", "nope.toml: file not found"),
         ("REQUIRE", "nope", "unknown path 'nope'"),
         ("ENGINE", "nope", "unknown engine 'nope'"),
         ("ADAPTER", "no such card", "no adapter matches 'no such card'"),
