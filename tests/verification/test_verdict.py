@@ -185,7 +185,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
 def test_what_cannot_be_read_back_is_never_active() -> None:
     found = judge_path(replace(PATH, readback=False), FOUR)
     assert (found.state, found.active) == ("passes activation", False)
-    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: what it")
+    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: its stored")
 
 
 def test_a_fail_names_the_path_that_runs_instead() -> None:
