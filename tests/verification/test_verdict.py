@@ -176,7 +176,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
     assert found.active_classes == ()
     assert path_line(found) == (
         "[ops] sums gate verdict: PASS — conforms; never active: "
-        "f16 sums lose with K what a small shape does not show"
+        "f16 sums lose precision as K grows, which a small shape does not show"
     )
     failed = judge_path(sums, [*FOUR[:3], case("identity", FAIL)])
     assert (failed.status, failed.state) == (FAIL, "rejected")
@@ -185,7 +185,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
 def test_what_cannot_be_read_back_is_never_active() -> None:
     found = judge_path(replace(PATH, readback=False), FOUR)
     assert (found.state, found.active) == ("passes activation", False)
-    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: what it")
+    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: its stored")
 
 
 def test_a_fail_names_the_path_that_runs_instead() -> None:

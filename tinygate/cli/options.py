@@ -1,4 +1,4 @@
-"""The options of the command line, each said once: flag, variable, limits, help.
+"""Define the options of the command line: flag, variable, allowed values, help.
 
 Every option of `verify` can also be set by a TINYGATE_… variable or a configuration file.
 """
@@ -20,7 +20,7 @@ from tinygate.report import ReportFormat
 
 
 class ColorMode(StrEnum):
-    """When output is coloured."""
+    """When to colour output."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -28,7 +28,7 @@ class ColorMode(StrEnum):
 
 
 def integer(min_: int, max_: int) -> Callable[[str | int], int]:
-    """A parser of whole numbers within bounds."""
+    """Make a parser of whole numbers within bounds, both included."""
 
     def parse(value: str | int) -> int:
         text = str(value).strip()
@@ -42,7 +42,7 @@ def integer(min_: int, max_: int) -> Callable[[str | int], int]:
 
 
 def seconds(value: str | float) -> float:
-    """A parser of a time limit."""
+    """Parse a time limit in seconds."""
     with contextlib.suppress(ValueError):
         number = float(value)
         if 0.1 <= number <= 86_400:
@@ -81,7 +81,7 @@ Color = Annotated[
         envvar="TINYGATE_COLOR",
         show_envvar=False,
         metavar="WHEN",
-        help="Colour: auto, always, never; NO_COLOR and FORCE_COLOR decide where this is auto.",
+        help="Colour: auto, always or never; auto obeys NO_COLOR and FORCE_COLOR.",
     ),
 ]
 Timeout = Annotated[
@@ -92,7 +92,7 @@ Timeout = Annotated[
         show_envvar=False,
         parser=seconds,
         metavar="SECONDS",
-        help="Longest a case may take: 0.1 to 86400.",
+        help="Time limit of a case: 0.1 to 86400.",
     ),
 ]
 Verbose = Annotated[
@@ -147,8 +147,8 @@ NoPlugins = Annotated[
         help="Leave installed plug-ins out.",
     ),
 ]
-# Hidden from the list of arguments, where typer would write Python's type beside each; the usage
-# line names them, and the command's own words say what they are.
+# Hidden from the list of arguments, where typer would show each one's Python type; the usage line
+# names them, and the command's text describes them.
 Manifests = Annotated[list[str] | None, typer.Argument(metavar="FILE.toml", hidden=True)]
 Name = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
 Saved = Annotated[str, typer.Argument(metavar="FILE", hidden=True)]
@@ -180,7 +180,7 @@ Seed = Annotated[
         show_envvar=False,
         parser=integer(0, 2**63 - 1),
         metavar="SEED",
-        help="Seed of every input: 0 to 2^63-1.",
+        help="Seed of all inputs: 0 to 2^63-1.",
     ),
 ]
 Repeat = Annotated[
@@ -211,7 +211,7 @@ Format = Annotated[
         envvar="TINYGATE_OUTPUT_FORMAT",
         show_envvar=False,
         metavar="FORMAT",
-        help=f"What goes to stdout: {', '.join(ReportFormat)}.",
+        help=f"Format of stdout: {', '.join(ReportFormat)}.",
     ),
 ]
 ExportJson = Annotated[
@@ -261,8 +261,8 @@ SaveFailures = Annotated[
         envvar="TINYGATE_SAVE_FAILURES",
         show_envvar=False,
         metavar="DIR",
-        help="Write operands and results of each FAIL there, for replay.",
+        help="Write the operands and results of each FAIL to DIR, for replay.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-ListCases = Annotated[bool, typer.Option("--list", help="List the cases and run none.")]
+ListCases = Annotated[bool, typer.Option("--list", help="List the cases without running them.")]

@@ -1,4 +1,4 @@
-"""`tinygate verify`: run the gate over paths, shapes and input families."""
+"""Run `tinygate verify`: the gate over paths, shapes and input families."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def verify(
 ) -> None:
     """Run the gate: every path against the f32 reference.
 
-    Exit 1 on a FAIL, 3 where there is no verdict.
+    Exit code 0 on PASS, 1 on FAIL, 3 if there is no verdict.
 
     Example: tinygate verify --shape 64x128x128 --export-json report.json
     """
@@ -63,7 +63,7 @@ def verify(
     from tinygate.verification.plan import Plan
 
     if verbose and quiet:
-        raise UsageError("-v and -q exclude each other", "tinygate verify -v")
+        raise UsageError("-v and -q cannot be combined", "tinygate verify -v")
     read = provenance.reader(context)
     registry = load_paths(no_plugins)
     registry = read("path", registry.with_manifests, manifests(path or ()))
@@ -98,16 +98,16 @@ def verify(
 
 
 def run_and_show(plan: Plan, view: View) -> Report:
-    """Verify a plan, show it, export it.
+    """Run a plan, show it, and write the exports.
 
     Raises:
-        TinygateError: where nothing could be run at all; the exports then say so too.
+        TinygateError: nothing could be run; the exports then say so too.
     """
     from tinygate.verification.run import not_run, run
     from tinygate.worker.supervisor import Supervisor
 
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
-        worker.start(plan.engines[0])  # it opens the device while this process imports renderers
+        worker.start(plan.engines[0])  # opens the device while this process imports renderers
         from tinygate.cli.show import Show
         from tinygate.report.files import Exports
 
@@ -148,7 +148,11 @@ def _regex(text: str | None) -> str | None:
 
 
 def _check_filter(plan: Plan) -> None:
-    """Match once, in bounded time, what a run matches again and again."""
+    """Match every case id once with a time limit, since a run matches them repeatedly.
+
+    Raises:
+        UsageError: the expression takes too long.
+    """
     try:
         with time_limit.at_most(_MATCHING_SECONDS):
             for path in plan.paths:

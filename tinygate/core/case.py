@@ -1,4 +1,4 @@
-"""Case: one path x shape x family with its seed, the unit that is run, reported and replayed."""
+"""Describe one case: a path, a shape, an input family and a seed, run and reported as a unit."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from tinygate.core.status import Status
 
 @dataclass(frozen=True)
 class Case:
-    """What to run: the path as declared, not its name, so that it crosses to the worker whole.
+    """One case to run. It holds the whole path, so that the worker needs no registry.
 
-    adapter   what it runs on, which the worker fills in
+    repeat         runs whose outputs must agree bit for bit
+    save_failures  folder for the operands and results of a FAIL; empty to save none
+    adapter        the adapter it runs on; the worker fills it in
     """
 
     path: FastPath
@@ -29,11 +31,11 @@ class Case:
 
     @property
     def id(self) -> str:
-        """`path/MxKxN/family`."""
+        """The case's name, `path/MxKxN/family`."""
         return f"{self.path.name}/{self.shape.label}/{self.family}"
 
     def not_run(self) -> CaseResult:
-        """The result before anything ran: ERROR "not run"."""
+        """Return the result before anything ran: ERROR "not run"."""
         return CaseResult(
             path=self.path.name,
             shape=self.shape.label,
@@ -43,9 +45,9 @@ class Case:
         )
 
     def error(self, error: TinygateError) -> CaseResult:
-        """The result where it could not be verified."""
+        """Return the result of a case that an error kept from being verified."""
         return replace(self.not_run(), reason=error.message, hint=error.hint, not_run=False)
 
     def skip(self, reason: str) -> CaseResult:
-        """The result where path and shape do not fit each other."""
+        """Return the result of a case whose shape the path does not support."""
         return replace(self.not_run(), status=Status.SKIP, reason=reason, not_run=False)

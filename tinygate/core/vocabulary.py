@@ -1,13 +1,13 @@
-"""The words a path is declared in. No numbers and no files, so that anything may import them."""
+"""Define the words of a path's declaration: features, storage formats and precisions."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
-# Optional adapter features, by tinygate's own names; each engine maps them to its own.
+# Optional adapter features, by tinygate's names; each engine maps them to its own.
 FEATURES = ("shader-f16", "subgroups", "subgroup-matrix", "timestamp-query")
 
-# How a storage format lays a matrix out in a buffer; wgsl/README.md has the words.
+# Storage formats; wgsl/README.md describes their layouts.
 Format = Literal["f32", "f16-packed", "int8-packed", "q4-block32"]
 AFormat = Literal["f32", "int8-packed"]
 Precision = Literal["f32", "f16"]
@@ -20,9 +20,9 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PRODUCTS: tuple[Products, ...] = get_args(Products)
 ACCUMULATORS: tuple[Accumulator, ...] = get_args(Accumulator)
 
-# Of the formats, values share scales in these.
+# The formats in which values share a scale.
 QUANTIZED: tuple[Format, ...] = ("int8-packed", "q4-block32")
-# tinygate's own packers of B and of A, for formats that need one.
+# tinygate's packers of B and of A, for the formats that need one.
 PACKERS: dict[str, str] = {
     "f16-packed": "pack/f16.wgsl",
     "int8-packed": "pack/int8_columns.wgsl",

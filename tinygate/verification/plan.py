@@ -1,4 +1,4 @@
-"""What is to be verified: engines x paths x shapes x families, as cases in the order they run."""
+"""Plan what to verify: engines x paths x shapes x families, as cases in the order they run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
 @dataclass(frozen=True)
 class Plan:
-    """What to verify. `filter` is a regular expression over case ids; `save_failures` a folder;
-    `extra_features` are features to switch on beside those that the paths require."""
+    """What to verify, and how.
+
+    repeat           runs per case
+    timeout          time limit of one case, in seconds
+    adapter          an index or part of a name; None for the preferred one
+    filter           a regular expression; only cases whose id matches run
+    required         names of paths that must PASS, or the exit code is 3
+    save_failures    a folder for the operands and results of each FAIL; empty to save none
+    extra_features   features to switch on besides those that the paths require
+    """
 
     paths: tuple[FastPath, ...]
     shapes: tuple[Shape, ...]
@@ -33,7 +41,7 @@ class Plan:
     extra_features: tuple[str, ...] = ()
 
     def cases(self, path: FastPath) -> list[Case]:
-        """The path's cases, in the order they run."""
+        """List the path's cases, in the order they run."""
         found = [
             Case(path, shape, family, self.seed, self.repeat, self.save_failures)
             for shape in dict.fromkeys(self.shapes)
@@ -43,12 +51,12 @@ class Plan:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What to switch on, where the adapter has it; subgroups so that their size is measured."""
+        """The features to switch on; subgroups always, so that their size can be measured."""
         required = [name for path in self.paths for name in path.requires]
         return tuple(dict.fromkeys(["subgroups", *required, *self.extra_features]))
 
     def replay(self, case: Case, engine: str) -> str:
-        """The command that runs exactly this case again."""
+        """Write the command that runs exactly this case again."""
         words = [
             "tinygate verify",
             f"--shape {case.shape.label}",

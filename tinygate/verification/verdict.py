@@ -1,4 +1,4 @@
-"""Judge a path over its cases: one verdict, the shape classes it is active for, what decided."""
+"""Judge a path over its cases: its verdict, its deciding case, its active shape classes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from tinygate.core.results import CaseResult, PathResult
 from tinygate.core.status import State, Status, worst
 from tinygate.paths.source import source_hash
 
-_UNREADABLE = "what it stores cannot be read back, so nothing shows that it conforms"
+_UNREADABLE = "its stored weights cannot be read back, so conformance cannot be checked"
 
 
 def judge_path(path: FastPath, cases: Sequence[CaseResult], *, engine: str = "") -> PathResult:
-    """Give the verdict over a path's cases. It is active only for the classes where every
-    activating family ran on every shape and passed; any FAIL or ERROR rejects it as a whole."""
+    """Judge a path by all its cases on one engine.
+
+    It is active for the shape classes in which every activating family ran and passed on every
+    shape. Any FAIL or ERROR makes it inactive for all of them.
+    """
     status = worst(case.status for case in cases)
     deciding = _deciding(cases, status)
     result = PathResult(
@@ -55,8 +58,11 @@ def judge_path(path: FastPath, cases: Sequence[CaseResult], *, engine: str = "")
 def skip_path(
     path: FastPath, *, missing: str = "", reason: str = "", engine: str = ""
 ) -> PathResult:
-    """Give the verdict of a path that was not run: for what the adapter is missing, or for another
-    reason."""
+    """Return the SKIP of a path that was not run.
+
+    missing: the requirements that the adapter does not meet; or else
+    reason: another reason.
+    """
     return PathResult(
         path.name,
         path.pill,
@@ -71,17 +77,22 @@ def skip_path(
 
 
 def _deciding(cases: Sequence[CaseResult], status: Status) -> CaseResult | None:
-    """The case that decides a path's verdict: of those that have it, the one nearest to or
-    farthest over its limit; the first where no limit is measured."""
-    having = [case for case in cases if case.status is status]
-    return max(having, key=lambda case: -1.0 if case.used is None else case.used, default=None)
+    """Find the case that decides a verdict: of those with its status, the one that uses most.
+
+    If none of them measured a limit, it is the first.
+    """
+    candidates = [case for case in cases if case.status is status]
+    return max(candidates, key=lambda case: -1.0 if case.used is None else case.used, default=None)
 
 
 def _active_classes(
     cases: Sequence[CaseResult],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The shape classes in which every shape passed every activating family, and the families
-    that are lacking anywhere. Shapes that were skipped count for nothing."""
+    """Find the active shape classes, and the activating families that some shape did not pass.
+
+    A class is active if each of its shapes passed every activating family; skipped shapes do not
+    count.
+    """
     families: dict[tuple[str, str], set[str]] = {}
     for case in (case for case in cases if case.status is Status.PASS):
         families.setdefault((case.shape_class, case.shape), set()).add(case.family)

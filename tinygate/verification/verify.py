@@ -1,4 +1,4 @@
-"""Verify paths from Python: what `tinygate verify` does, without its output."""
+"""Verify paths from Python, like `tinygate verify` but without its output."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ def verify(
 ) -> Report:
     """Run the gate and return its report; nothing is printed.
 
-    shapes: each a Shape or "MxKxN"; the suite `smoke` where none is given.
-    paths: each a FastPath, a registered name, or a manifest's file; every registered path that is
-        not opt-in where none is given.
+    shapes: each a Shape or "MxKxN"; by default the suite `smoke`.
+    paths: each a FastPath, a registered name, or a manifest's file; by default every registered
+        path that is not opt-in.
     inputs: input families, comma separated, or "all".
-    timeout: seconds a case may take.
+    repeat: runs per case, whose outputs must agree bit for bit; at least 2.
+    timeout: time limit of one case, in seconds.
     adapter: an index or part of a name, as `tinygate probe` lists them.
-    save_failures: a folder for the operands and results of each FAIL.
+    save_failures: a folder for the operands and results of each FAIL; empty to save none.
 
     Raises:
-        UsageError: a shape, path, family, engine or adapter that there is not, or a bad manifest.
-        CannotVerifyError: no adapter, or a driver that fails while it is opened.
+        UsageError: an unknown shape, path, family, engine or adapter, or a bad manifest.
+        CannotVerifyError: there is no adapter, or the driver fails while it is opened.
     """
     every = registry.load()
     chosen: list[FastPath] = []
@@ -67,10 +68,10 @@ def verify(
 
 
 def verify_plan(plan: Plan, listener: Listener | None = None) -> Report:
-    """Run a plan in a worker of its own.
+    """Run a plan in a new worker.
 
     Raises:
-        TinygateError: where no device could be opened at all, or the plan holds no case.
+        TinygateError: the only engine has no device, or the plan has no case.
     """
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
         return run(plan, worker, listener)
