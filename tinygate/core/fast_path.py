@@ -12,6 +12,7 @@ from tinygate.core.adapter import AdapterInfo, MatrixConfiguration
 from tinygate.core.engine import TARGETS
 from tinygate.core.kernel_abi import BUILT_IN_LAYOUT, DEFAULT_DIMS, Entry, Field, Layout
 from tinygate.core.shape import Shape
+from tinygate.core.shape_class import ShapeClass, class_of
 from tinygate.core.vocabulary import (
     MAX_K_I32,
     QUANTIZED,
@@ -114,15 +115,25 @@ class FastPath:
         """Return the entry point that runs this shape."""
         return next(e for e in self.entries if e.max_m is None or e.max_m >= shape.M)
 
-    def shape_class(self, shape: Shape) -> str:
-        """Return the class of shapes that share this shape's verdict.
-
-        It names the entry point, the constants it is compiled with (other constants make another
-        kernel), and K rounded up to a power of two.
-        """
+    def shape_class(self, shape: Shape) -> ShapeClass:
+        """Find the class that a verdict at this shape holds for. Other constants are another
+        kernel, and so another class."""
         entry = self.entry(shape)
         sizes = "x".join(map(str, self.matrix_sizes or ()))
-        return f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}/K{shape.k_class}"
+        name = f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}"
+        return class_of(name, shape)
+
+    def step(self, axis: str) -> int:
+        """What a size of this axis must be a multiple of."""
+        return self.multiple_of["MKN".index(axis)]
+
+    def fitting(self, shape: Shape) -> Shape:
+        """Move every size up to the next multiple that the path takes."""
+        M, K, N = (
+            -(-size // step) * step
+            for size, step in zip((shape.M, shape.K, shape.N), self.multiple_of, strict=True)
+        )
+        return replace(shape, M=M, K=K, N=N)
 
     def shape_mismatch(self, shape: Shape) -> str | None:
         """Say why this path's declaration excludes the shape, or return None."""
