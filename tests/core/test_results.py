@@ -14,11 +14,15 @@ from tinygate.core.adapter import Platform
 from tinygate.core.family import ACTIVATING_FAMILIES
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, PathResult, Report
+from tinygate.core.shape import Shape
+from tinygate.core.shape_class import class_of
 from tinygate.core.status import Check, State, Status, worst
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 STATUSES = st.lists(st.sampled_from(Status), max_size=6)
-BLANK = CaseResult("f16-storage", "64x128x128", "main/K128", "uniform", 12345)
+BLANK = CaseResult(
+    "f16-storage", "64x128x128", class_of("main", Shape(64, 128, 128)), "uniform", 12345
+)
 
 
 def path(name: str, status: Status, state: State = State.UNVERIFIED) -> PathResult:

@@ -125,17 +125,3 @@ def test_an_unknown_suite_lists_the_known_ones(name: str) -> None:
     assert repr(name) in caught.value.message
     assert "smoke, ragged, inference, training, head, production" in caught.value.message
     assert caught.value.exit_code == 2
-
-
-@pytest.mark.parametrize(
-    ("K", "rounded"), [(1, 1), (2, 2), (3, 4), (128, 128), (129, 256), (50257, 65536)]
-)
-def test_k_class(K: int, rounded: int) -> None:
-    assert Shape(5, K, 7).k_class == rounded
-
-
-@given(K=SIZES)
-def test_k_class_is_the_smallest_power_of_two_that_holds_k(K: int) -> None:
-    rounded = Shape(1, K, 1).k_class
-    assert rounded.bit_count() == 1
-    assert rounded // 2 < K <= rounded

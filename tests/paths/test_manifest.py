@@ -145,7 +145,7 @@ def test_every_key_at_once(tmp_path: Path) -> None:
     assert dict(entry.constants) == {"A": 1.5, "B": "K", "12": "subgroup_size"}
     assert entry.axes[2] == Steps("K", 3)
     assert entry.overrides(Shape(1, 5, 7), 8) == {"A": 1.5, "B": 5.0, "12": 8.0}
-    assert path.shape_class(Shape(1, 5, 7)) == "other A=1.5 B=5 12=subgroup_size/K8"
+    assert path.shape_class(Shape(1, 5, 7)).entry == "other A=1.5 B=5 12=subgroup_size"
     assert path.engines == ("dawn",)
 
 

@@ -70,8 +70,8 @@ def verify(
     registry = read("require", registry.with_manifests, manifests(require or ()))
     plan = Plan(
         paths=read("path", registry.select, path or []),
-        shapes=read("shape", parse_all, shape or [])
-        + read("suite", suites, suite or ([] if shape else [DEFAULT_SUITE])),
+        shapes=read("shape", parse_all, shape or []),
+        suite_shapes=read("suite", suites, suite or ([] if shape else [DEFAULT_SUITE])),
         families=read("inputs", parse_families, inputs),
         seed=seed,
         repeat=repeat,

@@ -28,6 +28,7 @@ class Case:
     repeat: int = 2
     save_failures: str = ""
     adapter: AdapterInfo | None = None
+    companion: bool = False
 
     @property
     def id(self) -> str:
@@ -42,6 +43,7 @@ class Case:
             shape_class=self.path.shape_class(self.shape),
             family=self.family,
             seed=self.seed,
+            companion=self.companion,
         )
 
     def error(self, error: TinygateError) -> CaseResult:

@@ -16,6 +16,7 @@ from tinygate.core.metrics import (
     Metrics,
     Prediction,
 )
+from tinygate.core.shape_class import ShapeClass
 from tinygate.core.status import Check, State, Status
 
 SCHEMA_VERSION = 3
@@ -58,6 +59,7 @@ class CaseResult:
     warnings         deviations from the declaration that are no FAIL
     digests          SHA-256 of the first run's outputs, of the path and of the reference, compared
                      between engines; empty if there were no outputs
+    companion        at a shape that the gate chose for the class, not one that was asked for
     not_run          the case has not been started
     saved            the file that holds the operands and results of a failure
     seconds          wall time of the case
@@ -66,7 +68,7 @@ class CaseResult:
 
     path: str
     shape: str
-    shape_class: str
+    shape_class: ShapeClass
     family: str
     seed: int
     status: Status = Status.ERROR
@@ -84,6 +86,7 @@ class CaseResult:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     digests: tuple[str, str] = ("", "")
+    companion: bool = False
     engine: str = ""
     saved: str = ""
     seconds: float | None = None
@@ -147,7 +150,7 @@ class PathResult:
     missing: str = ""
     deciding: CaseResult | None = None
     lacking: tuple[str, ...] = ()
-    active_classes: tuple[str, ...] = ()
+    active_classes: tuple[ShapeClass, ...] = ()
     fallback: str = "f32"
     source_hash: str = ""
     cases: tuple[CaseResult, ...] = ()
@@ -169,6 +172,11 @@ class PathResult:
         return max((c.used for c in self.cases if c.used is not None), default=None)
 
     @property
+    def skipped_shapes(self) -> int:
+        """How many shapes that were asked for do not fit the path."""
+        return len({case.shape for case in self.cases if case.status is Status.SKIP})
+
+    @property
     def state_words(self) -> str:
         """The state in words, such as "active", "rejected" or "passes uniform"."""
         if self.state is not State.PASSES_SOME:
@@ -178,7 +186,7 @@ class PathResult:
 
     def __repr__(self) -> str:
         why = _because(self.missing or self.reason, self.status)
-        classes = f" for {', '.join(self.active_classes)}" if self.active_classes else ""
+        classes = f" for {'; '.join(map(str, self.active_classes))}" if self.active_classes else ""
         return f"<PathResult {self.path} {self.status}, {self.state_words}{classes}{why}>"
 
 

@@ -29,11 +29,6 @@ class Shape:
         """`MxKxN` or `MxKxN:name`, which `parse` reads back."""
         return f"{self}:{self.name}" if self.name else str(self)
 
-    @property
-    def k_class(self) -> int:
-        """K rounded up to a power of two: the part of a shape class that comes from the shape."""
-        return 1 << (self.K - 1).bit_length()
-
     @classmethod
     def parse(cls, text: str) -> Shape:
         """Read `MxKxN` or `MxKxN:name`.

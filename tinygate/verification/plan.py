@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from tinygate.core.case import Case
 from tinygate.core.engine import DEFAULT_ENGINE
-from tinygate.core.family import DEFAULT_FAMILIES, DEFAULT_SEED
+from tinygate.core.family import ACTIVATING_FAMILIES, DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
+from tinygate.verification.coverage import companions
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
 
@@ -39,15 +41,39 @@ class Plan:
     required: tuple[str, ...] = ()
     save_failures: str = ""
     extra_features: tuple[str, ...] = ()
+    suite_shapes: tuple[Shape, ...] = ()
 
     def cases(self, path: FastPath) -> list[Case]:
-        """List the path's cases, in the order they run."""
+        """List the path's cases in the order in which they run.
+
+        Each shape with every family; then, for each class of these shapes, what the class is
+        measured at beside them. Without all the activating families nothing becomes active, so
+        that a class has no companions then.
+        """
+        asked = dict.fromkeys((*self.shapes, *map(path.fitting, self.suite_shapes)))
         found = [
             Case(path, shape, family, self.seed, self.repeat, self.save_failures)
-            for shape in dict.fromkeys(self.shapes)
+            for shape in asked
             for family in self.families
         ]
+        if set(self.families) >= set(ACTIVATING_FAMILIES):
+            found = _merged(found, self._companions(path, asked))
         return [case for case in found if self.filter is None or re.search(self.filter, case.id)]
+
+    def _companions(self, path: FastPath, asked: Iterable[Shape]) -> Iterator[Case]:
+        """Yield the cases of every class of the shapes, each class once."""
+        fitting = (shape for shape in asked if path.shape_mismatch(shape) is None)
+        for shape in {path.shape_class(shape): shape for shape in fitting}.values():
+            for one in companions(path, shape):
+                yield Case(
+                    path,
+                    one.shape,
+                    one.family,
+                    self.seed if one.seed is None else one.seed,
+                    max(self.repeat, one.runs),
+                    self.save_failures,
+                    companion=True,
+                )
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -71,3 +97,15 @@ class Plan:
         if self.adapter is not None:
             words.append(f"--adapter {shlex.quote(self.adapter)}")
         return " ".join(words)
+
+
+def _merged(asked: list[Case], more: Iterable[Case]) -> list[Case]:
+    """The cases with those that the gate adds; one that is asked for already runs more often."""
+    found = {(case.shape.label, case.family, case.seed): case for case in asked}
+    for case in more:
+        key = (case.shape.label, case.family, case.seed)
+        if key in found:
+            found[key] = replace(found[key], repeat=max(found[key].repeat, case.repeat))
+        else:
+            found[key] = case
+    return list(found.values())

@@ -62,7 +62,7 @@ def not_run(plan: Plan) -> Report:
         version=__version__,
         platforms=tuple(Platform(engine, None, None) for engine in plan.engines),
         seed=plan.seed,
-        shapes=tuple(shape.label for shape in dict.fromkeys(plan.shapes)),
+        shapes=tuple(shape.label for shape in dict.fromkeys((*plan.shapes, *plan.suite_shapes))),
         families=plan.families,
         paths=tuple(path for engine in plan.engines for path in _not_run(plan, engine)),
         required=plan.required,

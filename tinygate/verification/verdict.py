@@ -8,8 +8,11 @@ from dataclasses import replace
 from tinygate.core.family import ACTIVATING_FAMILIES
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult, PathResult
+from tinygate.core.shape import Shape
+from tinygate.core.shape_class import ShapeClass
 from tinygate.core.status import State, Status, worst
 from tinygate.paths.source import source_hash
+from tinygate.verification.coverage import companions
 
 _UNREADABLE = "its stored weights cannot be read back, so conformance cannot be checked"
 
@@ -42,7 +45,9 @@ def judge_path(path: FastPath, cases: Sequence[CaseResult], *, engine: str = "")
         return replace(result, state=State.PASSES_ACTIVATION, reason=_UNREADABLE)
     if path.never_active_reason:
         return replace(result, state=State.CONFORMS, reason=path.never_active_reason)
-    classes, lacking = _active_classes(cases)
+    classes, lacking = _active_classes(path, cases)
+    if not lacking and not classes:
+        lacking = ("companions",)
     if lacking:
         reason = f"needs {', '.join(lacking)} too"
         return replace(
@@ -86,21 +91,30 @@ def _deciding(cases: Sequence[CaseResult], status: Status) -> CaseResult | None:
 
 
 def _active_classes(
-    cases: Sequence[CaseResult],
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Find the active shape classes, and the activating families that some shape did not pass.
+    path: FastPath, cases: Sequence[CaseResult]
+) -> tuple[tuple[ShapeClass, ...], tuple[str, ...]]:
+    """Find the classes that are measured whole, and the families that are lacking anywhere.
 
-    A class is active if each of its shapes passed every activating family; skipped shapes do not
-    count.
+    A class is whole where every shape that was asked for passed every activating family, and every
+    companion of the class passed what it is measured with. Shapes that were skipped count for
+    nothing.
     """
-    families: dict[tuple[str, str], set[str]] = {}
-    for case in (case for case in cases if case.status is Status.PASS):
+    passed = [case for case in cases if case.status is Status.PASS]
+    families: dict[tuple[ShapeClass, str], set[str]] = {}
+    for case in (case for case in passed if not case.companion):
         families.setdefault((case.shape_class, case.shape), set()).add(case.family)
     lacking = tuple(
         name for name in ACTIVATING_FAMILIES if any(name not in have for have in families.values())
     )
-    by_class: dict[str, bool] = {}
-    for (shape_class, _), have in families.items():
-        complete = have >= set(ACTIVATING_FAMILIES)
-        by_class[shape_class] = by_class.get(shape_class, True) and complete
-    return tuple(name for name, complete in by_class.items() if complete), lacking
+    ran = {(case.shape, case.family, case.seed) for case in passed}
+    by_class: dict[ShapeClass, bool] = {}
+    for (shape_class, label), have in families.items():
+        whole = have >= set(ACTIVATING_FAMILIES)
+        for one in companions(path, Shape.parse(label)):
+            whole = whole and any(
+                (one.shape.label, one.family) == (shape, family)
+                and (one.seed is None or one.seed == seed)
+                for shape, family, seed in ran
+            )
+        by_class[shape_class] = by_class.get(shape_class, True) and whole
+    return tuple(name for name, whole in by_class.items() if whole), lacking

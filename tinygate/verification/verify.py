@@ -55,7 +55,8 @@ def verify(
     asked = tuple(s if isinstance(s, Shape) else Shape.parse(s) for s in shapes)
     plan = Plan(
         paths=tuple(chosen) or every.select(()),
-        shapes=asked or suite(DEFAULT_SUITE),
+        shapes=asked,
+        suite_shapes=() if asked else suite(DEFAULT_SUITE),
         families=parse_families(inputs),
         seed=seed,
         repeat=max(2, repeat),
