@@ -86,13 +86,25 @@ SUITES: dict[str, tuple[Shape, ...]] = {
     for name, shapes in {
         # One full tile, partial tiles on every side, and the matrix-vector entry point.
         "smoke": "64x128x128 17x33x65 1x77x131",
-        "ragged": "1x1x1 1x64x1 3x257x129 17x33x65 65x130x63 535x96x1024",
+        # Every residue modulo 8 of each axis, every M of a matrix-vector entry and the one after,
+        # a single column, a single k, a square, a tall and a wide product; K is N in the square
+        # alone. Small first, since most faults show there.
+        "ragged": "1x1x1 1x64x1 2x67x10 4x38x7 5x19x41 6x39x14 7x31x6 8x20x35 9x21x3 33x37x1 "
+        "19x1x36 40x40x40 300x12x5 3x11x700 3x257x129 17x33x65 65x130x63 535x96x1024",
         "inference": "1x256x256 1x256x1024 8x256x1024 64x256x256",
         "training": "256x1024x256 256x1024x1024",
         "head": "1x256x50257 4x50257x256",
     }.items()
 }
-SUITES["production"] = SUITES["inference"] + SUITES["training"] + SUITES["head"]
+SUITES["production"] = (
+    *SUITES["inference"],
+    *SUITES["training"],
+    *SUITES["head"],
+    # A long sum of few terms' width; more columns than 16 bits number, in an operand of more
+    # elements than a 24-bit significand numbers.
+    Shape(8, 4096, 96),
+    Shape(1, 257, 65_541),
+)
 
 
 def suite(name: str) -> tuple[Shape, ...]:
