@@ -115,7 +115,7 @@ def test_max_abs_is_held_against_one_hundredth_of_the_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "limit", "budget"),
+    ("measured", "limit", "used"),
     [
         (0.12, 1.0, 0.12),
         (3.0, 1.5, 2.0),
@@ -130,12 +130,12 @@ def test_max_abs_is_held_against_one_hundredth_of_the_mean() -> None:
     ],
 )
 def test_the_share_of_a_limit(
-    measured: float | None, limit: float | None, budget: float | None
+    measured: float | None, limit: float | None, used: float | None
 ) -> None:
-    assert Check("x", PASS, measured=measured, limit=limit).used == budget
+    assert Check("x", PASS, measured=measured, limit=limit).used == used
 
 
-def test_a_cases_margin_is_its_worst_and_not_the_references() -> None:
+def test_a_case_uses_what_its_tightest_check_uses_and_not_the_reference() -> None:
     def check(name: str, measured: float | None) -> Check:
         return Check(name, PASS, measured=measured, limit=1.0)
 

@@ -20,7 +20,7 @@ from tinygate.worker.protocol import Opened
 
 @dataclass(frozen=True)
 class View:
-    """How to show a run.
+    """The options for showing a run.
 
     output_format   the format of stdout
     exports         further files to write, by format

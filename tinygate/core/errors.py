@@ -3,7 +3,7 @@
 ::
 
     TinygateError                  message, hint; `exit_code` is what the command line returns
-    ├── UsageError             2   what was typed or configured is wrong
+    ├── UsageError             2   the command line or a setting is wrong
     │   ├── ShapeError             "64x128" is not MxKxN
     │   ├── UnknownNameError       no such path, family, suite, engine or adapter
     │   └── ConfigError            a configuration file that can't be used
@@ -49,7 +49,7 @@ def _revived(kind: type[TinygateError], state: dict[str, Any]) -> TinygateError:
 
 
 class UsageError(TinygateError):
-    """What was typed or configured is wrong; nothing was run.
+    """The command line or a setting is wrong; nothing was run.
 
     option     the flag whose value is wrong, such as `--adapter`; empty if it is no single flag's
     about      the start of the message: that flag, or the variable or file that set it
