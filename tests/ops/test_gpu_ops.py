@@ -189,7 +189,7 @@ def test_the_same_gate_serves_its_whole_class(create: Callable[..., GpuOps], hel
     held.go.set()
     ops = create()
     settle(ops.f16_ready)
-    for shape in (Shape(64, 65, 1), Shape(4096, 128, 3)):
+    for shape in (Shape(64, 65, 100), Shape(33, 128, 65)):
         assert ops.verdict(STORAGE.name, shape) is ops.f16_ready
     row = ops.verdict(STORAGE.name, Shape(1, 128, 128))
     assert row is not ops.f16_ready
@@ -230,7 +230,7 @@ def test_a_verdict_of_another_adapter_is_void(
 
 @pytest.mark.parametrize(
     "changes",
-    [{"families": ("uniform", "positive", "integer")}, {"keep": "uniform"}],
+    [{"families": ("uniform", "positive", "integer")}, {"filter": "uniform"}],
     ids=str,
 )
 def test_fewer_families_do_not_activate(
@@ -268,8 +268,11 @@ def test_the_lines_are_logged(
     caplog.set_level(logging.INFO, "tinygate.ops")
     verdict = settle(create().f16_ready)
     lines = [record.getMessage() for record in caplog.records if record.name == "tinygate.ops"]
-    assert lines == [*(case_line(case) for case in verdict.cases), path_line(verdict)]
-    assert path_line(verdict) == "[ops] f16-storage gate verdict: PASS — f16-storage path active"
+    cases = [case_line(case, single_shape=True) for case in verdict.cases]
+    assert lines == [*cases, path_line(verdict)]
+    assert path_line(verdict).startswith(
+        "[ops] f16-storage gate verdict: PASS — f16-storage path active · M 33–128"
+    )
     assert any(line.startswith("[ops] f16-storage gate: mean|ref|=") for line in lines)
 
 
@@ -377,8 +380,12 @@ def test_no_adapter() -> None:
 def test_a_path_is_gated_where_its_class_is_not_like_the_shape(
     create: Callable[..., GpuOps],
 ) -> None:
-    """Right in a single tile and wrong in the second."""
+    """Right in a single tile and wrong in the second: active for the class of single tiles alone,
+    and never used for another."""
     ops = create(called_storage(faults.fault("tiles_counted_down").path), shape=Shape(7, 33, 7))
-    verdict = settle(ops.ready(STORAGE.name))
-    assert verdict.status is Status.FAIL
-    assert "written" in verdict.reason
+    assert settle(ops.ready(STORAGE.name)).active
+    wrong = settle(ops.verdict(STORAGE.name, Shape(7, 33, 9)))
+    assert wrong.status is Status.FAIL
+    assert "written" in wrong.reason
+    weight = ops.pack_to_f16(np.ones((33, 9), np.float32))
+    assert ops.matmul_f16_weight(np.ones((7, 33), np.float32), weight).path == "f32"

@@ -124,7 +124,7 @@ class FastPath:
         return class_of(name, shape)
 
     def step(self, axis: str) -> int:
-        """What a size of this axis must be a multiple of."""
+        """Give what a size of this axis must be a multiple of."""
         return self.multiple_of["MKN".index(axis)]
 
     def fitting(self, shape: Shape) -> Shape:

@@ -51,7 +51,7 @@ def companions(path: FastPath, shape: Shape) -> tuple[Companion, ...]:
 
 
 def _seed(path: FastPath) -> int:
-    """A seed that the kernel cannot know, since it follows from the kernel's own text."""
+    """Make a seed that the kernel cannot know, since it follows from the kernel's own text."""
     return int(source_hash(path)[:15], 16)
 
 
@@ -86,13 +86,13 @@ def _per(path: FastPath, shape: Shape, axis: str) -> int:
 
 
 def _thin(bucket: Bucket, more: int, step: int) -> int:
-    """The smallest size of the bucket, or the one after it."""
+    """Choose the smallest size of the bucket, or the one after it."""
     first = -(-bucket.low // step) * step
     return min(first + more * step, bucket.high // step * step)
 
 
 def _wide(bucket: Bucket, per: int, step: int) -> int:
-    """A size of at least three workgroups with a ragged last one, as far as the bucket has it."""
+    """Choose a size of three workgroups with a ragged last one, as far as the bucket has it."""
     size = min(2 * per + max(1, per // 2) + 3, bucket.high)
     if size < bucket.low or bucket.high > _LARGE:
         size = min(bucket.low + 6, bucket.high)

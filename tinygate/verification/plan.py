@@ -100,7 +100,7 @@ class Plan:
 
 
 def _merged(asked: list[Case], more: Iterable[Case]) -> list[Case]:
-    """The cases with those that the gate adds; one that is asked for already runs more often."""
+    """Add the gate's own cases; one that is asked for already runs more often."""
     found = {(case.shape.label, case.family, case.seed): case for case in asked}
     for case in more:
         key = (case.shape.label, case.family, case.seed)

@@ -47,7 +47,7 @@ def one_line(label: str, text: str, at: Callable[[int], Location] | None = None)
 
 
 def shortened(words: list[str]) -> str:
-    """What a compiler said, each thing once, and no longer than a person reads."""
+    """Shorten what a compiler said: each thing once, and no longer than a person reads."""
     said: list[str] = []
     for word in words:  # a caret often repeats the headline, and the end repeats the note
         if word and not any(word in earlier for earlier in said):
