@@ -22,7 +22,7 @@ _UNKNOWN_DIRECTIVES = ("subgroups",)
 
 
 def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:  # noqa: ARG001
-    """Start the engine, without OpenGL unless every backend is asked for or nothing else is there."""
+    """Start the engine; with OpenGL only if every backend is asked for or nothing else is there."""
     import wgpu
     from wgpu.backends.wgpu_native import _helpers
     from wgpu.backends.wgpu_native.extras import set_instance_extras
