@@ -29,7 +29,8 @@ def test_the_notebook_lines_run() -> None:
     for code, says in (
         (
             multiplies,
-            "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128> ('f16-storage',)",
+            "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128> "
+            "('f16-storage',)",
         ),
         (verifies, "<Report f16-storage active, exit 0> 0\nf16-storage active (ShapeClass("),
     ):
