@@ -32,7 +32,11 @@ def test_the_notebook_lines_run() -> None:
             "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128> "
             "('f16-storage',)",
         ),
-        (verifies, "<Report f16-storage active, exit 0> 0\nf16-storage active (ShapeClass("),
+        (
+            verifies,
+            "<Report f16-storage active, exit 0> 0\n"
+            "f16-storage active (<main · M 33–128, K 65–128, N 65–128>,) 0.",
+        ),
     ):
         lines = [line for line in code.splitlines() if line.strip() and "import" not in line]
         assert len(lines) <= 5

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import secrets
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
@@ -17,6 +18,13 @@ from tinygate.core.engine import ENGINES
 from tinygate.core.shape import DEFAULT_SUITE, SUITES
 from tinygate.core.text import shown
 from tinygate.report import ReportFormat
+
+
+class JudgeMode(StrEnum):
+    """What a path is asked."""
+
+    ACTIVATION = "activation"
+    CONFORMANCE = "conformance"
 
 
 class ColorMode(StrEnum):
@@ -39,6 +47,17 @@ def integer(min_: int, max_: int) -> Callable[[str | int], int]:
         return int(text)
 
     return parse
+
+
+class DrawnSeed(int):
+    """A seed that was drawn, and so has to be said."""
+
+
+def seed_number(value: str | int) -> int:
+    """Parse a seed, or draw one for `random`."""
+    if str(value).strip() == "random":
+        return DrawnSeed(secrets.randbelow(2**63))
+    return integer(0, 2**63 - 1)(value)
 
 
 def seconds(value: str | float) -> float:
@@ -178,9 +197,9 @@ Seed = Annotated[
         "--seed",
         envvar="TINYGATE_SEED",
         show_envvar=False,
-        parser=integer(0, 2**63 - 1),
-        metavar="SEED",
-        help="Seed of all inputs: 0 to 2^63-1.",
+        parser=seed_number,
+        metavar="SEED|random",
+        help="Seed of all inputs: 0 to 2^63-1, or random to draw one and say which.",
     ),
 ]
 Repeat = Annotated[
@@ -242,6 +261,17 @@ ExportMarkdown = Annotated[
         show_envvar=False,
         metavar="FILE",
         help="Also write Markdown to FILE.",
+    ),
+]
+Check = Annotated[
+    JudgeMode | None,
+    typer.Option(
+        "--check",
+        envvar="TINYGATE_CHECK",
+        show_envvar=False,
+        metavar="WHAT",
+        help="activation: may a model use it; conformance: only whether it does what it declares, "
+        "for int8, 4-bit and f16 paths. Default: each path's own.",
     ),
 ]
 Quiet = Annotated[

@@ -37,6 +37,7 @@ def verify(
     engine: options.Engine = None,
     adapter: options.Adapter = None,
     require: options.Require = None,
+    check: options.Check = None,
     timeout: options.Timeout = DEFAULT_TIMEOUT,
     output_format: options.Format = ReportFormat.TEXT,
     export_json: options.ExportJson = None,
@@ -79,6 +80,7 @@ def verify(
         engines=read("engine", engines, engine),
         adapter=adapter,
         filter=read("keep", _regex, keep),
+        judge=check.value if check else None,
         required=read("require", registry.names, require or []),
         save_failures=read("save_failures", writable_folder, save_failures)
         if save_failures and not list_cases
@@ -89,6 +91,8 @@ def verify(
     if list_cases:
         _list(plan)
         return
+    if isinstance(seed, options.DrawnSeed):
+        sys.stderr.write(f"note: --seed {seed}\n")
     files = zip(EXPORTED, (export_json, export_junit, export_markdown), strict=True)
     exports = {name.value: file for name, file in files if file is not None}
     view = View(output_format, exports, int(verbose) - int(quiet), color)

@@ -10,6 +10,7 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
 from tinygate.core.status import Status
+from tinygate.core.vocabulary import Judge
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Case:
     save_failures: str = ""
     adapter: AdapterInfo | None = None
     companion: bool = False
+    judge: Judge = "activation"
 
     @property
     def id(self) -> str:
@@ -44,6 +46,7 @@ class Case:
             family=self.family,
             seed=self.seed,
             companion=self.companion,
+            judge=self.judge,
         )
 
     def error(self, error: TinygateError) -> CaseResult:

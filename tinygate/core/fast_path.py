@@ -19,6 +19,7 @@ from tinygate.core.vocabulary import (
     Accumulator,
     AFormat,
     Format,
+    Judge,
     Precision,
     Products,
 )
@@ -40,6 +41,7 @@ class FastPath:
     pack, pack_a     WGSL packers for B and A; required if they are packed
     deterministic    two runs of the same input agree bit for bit
     opt_in           runs only when named
+    judge            what it is asked; on "conformance" alone it is never active
     multiple_of      (M, K, N) must be multiples of these, else SKIP
     depends_on       a path that this one builds on; if that one fails, this one is SKIP
     fallback         the path to run instead while this one is not active
@@ -71,6 +73,7 @@ class FastPath:
     pack_a: str | None = None
     deterministic: bool = True
     opt_in: bool = False
+    judge: Judge = "activation"
     multiple_of: tuple[int, int, int] = (1, 1, 1)
     depends_on: str = ""
     fallback: str = "f32"

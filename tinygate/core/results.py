@@ -18,6 +18,7 @@ from tinygate.core.metrics import (
 )
 from tinygate.core.shape_class import ShapeClass
 from tinygate.core.status import Check, State, Status
+from tinygate.core.vocabulary import Judge
 
 SCHEMA_VERSION = 3
 
@@ -87,6 +88,7 @@ class CaseResult:
     warnings: tuple[str, ...] = ()
     digests: tuple[str, str] = ("", "")
     companion: bool = False
+    judge: Judge = "activation"
     engine: str = ""
     saved: str = ""
     seconds: float | None = None

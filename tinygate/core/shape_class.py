@@ -29,7 +29,7 @@ class Bucket:
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, repr=False)
 class ShapeClass:
     """What a verdict holds for.
 
@@ -48,6 +48,9 @@ class ShapeClass:
 
     def __str__(self) -> str:
         return f"{self.entry} · {self.sizes}"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def axis(self, name: str) -> Bucket:
         """Give the bucket of "M", "K" or "N"."""

@@ -13,12 +13,15 @@ AFormat = Literal["f32", "int8-packed"]
 Precision = Literal["f32", "f16"]
 Products = Literal["f32", "f16", "matrix"]
 Accumulator = Literal["f32", "f16", "i32"]
+# What a path is asked: may a model use it, or only whether it does what it declares.
+Judge = Literal["activation", "conformance"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 A_FORMATS: tuple[AFormat, ...] = get_args(AFormat)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 PRODUCTS: tuple[Products, ...] = get_args(Products)
 ACCUMULATORS: tuple[Accumulator, ...] = get_args(Accumulator)
+JUDGES: tuple[Judge, ...] = get_args(Judge)
 
 # The formats in which values share a scale.
 QUANTIZED: tuple[Format, ...] = ("int8-packed", "q4-block32")

@@ -36,7 +36,17 @@ _REQUIRED = ("name", "kernel", "a", "b", "accumulate")
 _TABLES = ("path", "bindings", "dims", "dispatch", "constants")
 _PATH_KEYS = (
     *("name", "pill", "kernel", "entry", "requires", "engines", "a", "b", "accumulate"),
-    *("products", "output", "deterministic", "pack", "pack_a", "guard", "opt_in", "multiple_of"),
+    *(
+        "products",
+        "output",
+        "deterministic",
+        "judge",
+        "pack",
+        "pack_a",
+        "guard",
+        "opt_in",
+        "multiple_of",
+    ),
 )
 _MAX_U32 = 2**32 - 1
 _MAX_F32 = 3.4028234663852886e38
@@ -96,6 +106,7 @@ class _Manifest:
             pack_a=self._packer("pack_a", vocabulary.A_PACKERS.get(a)),
             deterministic=head.get("deterministic", bool, True),
             opt_in=head.get("opt_in", bool, False),
+            judge=cast(Any, head.choice("judge", vocabulary.JUDGES, "activation")),
             multiple_of=self._multiples(),
             source=f"file {self.file}",
             layout=self._layout(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from tinygate.core.fast_path import FastPath, wgsl_file
 from tinygate.paths import include
 from tinygate.paths.builtin import REFERENCE
 
+_COMMENT = re.compile(r"//[^\n]*")
 _MAX_SOURCE_BYTES = 1 << 20
 
 
@@ -88,3 +90,22 @@ def source_hash(path: FastPath) -> str:
     interface = (path.layout, path.dims, path.guard, [e.axes for e in path.entries])
     digest.update(repr(interface).encode())
     return digest.hexdigest()
+
+
+# What a kernel's text shows that it uses, whatever it declares.
+_USES = {
+    "shader-f16": re.compile(r"^\s*enable\s+f16\s*;", re.MULTILINE),
+    "subgroups": re.compile(r"^\s*enable\s+subgroups\s*;|\bsubgroup[A-Z]\w*\s*\(", re.MULTILINE),
+    "subgroup-matrix": re.compile(r"^\s*enable\s+\w*subgroup_matrix\s*;", re.MULTILINE),
+}
+
+
+def undeclared_features(path: FastPath) -> tuple[str, ...]:
+    """List the features that a path's WGSL uses and its `requires` does not name.
+
+    A run switches on what any of its paths requires, so such a path passes beside others and fails
+    alone.
+    """
+    text = "\n".join(_COMMENT.sub("", read_source(file)) for file in path.files())
+    found = (name for name, use in _USES.items() if use.search(text))
+    return tuple(name for name in found if name not in path.requires)

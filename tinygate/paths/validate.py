@@ -14,6 +14,7 @@ from tinygate.core.vocabulary import (
     ACCUMULATORS,
     FEATURES,
     FORMATS,
+    JUDGES,
     PRECISIONS,
     PRODUCTS,
     QUANTIZED,
@@ -55,6 +56,7 @@ def _vocabulary_faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         ("accumulate", (path.accumulate,), ACCUMULATORS),
         ("products", (path.products,), PRODUCTS),
         ("output", (path.output,), PRECISIONS),
+        ("judge", (path.judge,), JUDGES),
     ):
         for value in values:
             if value not in known:

@@ -33,7 +33,7 @@ def case_line(case: CaseResult, *, single_shape: bool = False) -> str:
     head = f"{_OPS} {case.path}"
     if case.status not in (Status.PASS, Status.FAIL):
         return f"{head} gate: {verdict}"
-    if case.metrics is not None:
+    if case.metrics is not None and case.judge == "activation":
         m = case.metrics
         numbers = (
             f"mean|ref|={exponential(m.mean_ref)}, max_abs={exponential(m.max_abs)} "

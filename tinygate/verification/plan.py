@@ -12,6 +12,7 @@ from tinygate.core.engine import DEFAULT_ENGINE
 from tinygate.core.family import ACTIVATING_FAMILIES, DEFAULT_FAMILIES, DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
+from tinygate.core.vocabulary import Judge
 from tinygate.verification.coverage import companions
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT
 
@@ -42,6 +43,7 @@ class Plan:
     save_failures: str = ""
     extra_features: tuple[str, ...] = ()
     suite_shapes: tuple[Shape, ...] = ()
+    judge: Judge | None = None
 
     def cases(self, path: FastPath) -> list[Case]:
         """List the path's cases in the order in which they run.
@@ -52,7 +54,15 @@ class Plan:
         """
         asked = dict.fromkeys((*self.shapes, *map(path.fitting, self.suite_shapes)))
         found = [
-            Case(path, shape, family, self.seed, self.repeat, self.save_failures)
+            Case(
+                path,
+                shape,
+                family,
+                self.seed,
+                self.repeat,
+                self.save_failures,
+                judge=self.judge or path.judge,
+            )
             for shape in asked
             for family in self.families
         ]
@@ -73,6 +83,7 @@ class Plan:
                     max(self.repeat, one.runs),
                     self.save_failures,
                     companion=True,
+                    judge=self.judge or path.judge,
                 )
 
     @property
@@ -90,6 +101,8 @@ class Plan:
             f"--inputs {case.family}",
             f"--seed {case.seed}",
         ]
+        if self.judge is not None:
+            words.append(f"--check {self.judge}")
         if case.repeat != 2:
             words.append(f"--repeat {case.repeat}")
         if engine != DEFAULT_ENGINE:

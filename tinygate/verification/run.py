@@ -17,6 +17,7 @@ from tinygate.core.errors import CannotVerifyError, TinygateError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult, PathResult, Report
 from tinygate.core.status import Status
+from tinygate.paths.source import undeclared_features
 from tinygate.verification.engine_agreement import agreements
 from tinygate.verification.plan import Plan
 from tinygate.verification.verdict import judge_path, skip_path
@@ -92,6 +93,7 @@ def run(
     platforms: list[Platform] = []
     paths: list[PathResult] = []
     notes: list[str] = []
+    notes += _undeclared(plan)
     for engine in plan.engines:
         try:
             opened = worker.open(engine)
@@ -104,7 +106,7 @@ def run(
             paths += _not_run(plan, engine, error)
             continue
         said = adapters.notes(opened.adapters, opened.adapter)
-        progress.listener.opened(opened, said)
+        progress.listener.opened(opened, (*said, *notes) if not platforms else said)
         notes += said
         platforms.append(Platform(engine, opened.adapter, opened.numerics))
         paths += _EngineRun(progress, engine, opened, worker).paths()
@@ -117,6 +119,16 @@ def run(
         interrupted=progress.interrupted,
         seconds=time.monotonic() - started,
     )
+
+
+def _undeclared(plan: Plan) -> Iterator[str]:
+    """Warn of paths that run only because others have a feature switched on."""
+    for path in plan.paths:
+        if features := undeclared_features(path):
+            yield (
+                f"{path.name} uses {', '.join(features)}, which its requires does not name: "
+                "beside other paths it may pass, and alone it fails"
+            )
 
 
 def _not_run(plan: Plan, engine: str, error: TinygateError | None = None) -> Iterator[PathResult]:

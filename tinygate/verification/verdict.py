@@ -14,6 +14,7 @@ from tinygate.core.status import State, Status, worst
 from tinygate.paths.source import source_hash
 from tinygate.verification.coverage import companions
 
+_CONFORMANCE_ONLY = "judged on conformance alone, which says nothing about a model's loss"
 _UNREADABLE = "its stored weights cannot be read back, so conformance cannot be checked"
 
 
@@ -43,6 +44,8 @@ def judge_path(path: FastPath, cases: Sequence[CaseResult], *, engine: str = "")
         return replace(result, state=state, reason=reason)
     if not path.readback:
         return replace(result, state=State.PASSES_ACTIVATION, reason=_UNREADABLE)
+    if any(case.judge == "conformance" for case in cases):
+        return replace(result, state=State.CONFORMS, reason=_CONFORMANCE_ONLY)
     if path.never_active_reason:
         return replace(result, state=State.CONFORMS, reason=path.never_active_reason)
     classes, lacking = _active_classes(path, cases)

@@ -10,6 +10,7 @@ from tinygate.core.family import DEFAULT_INPUTS, DEFAULT_SEED, parse_families
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import Report
 from tinygate.core.shape import DEFAULT_SUITE, Shape, suite
+from tinygate.core.vocabulary import Judge
 from tinygate.paths import registry
 from tinygate.paths.validate import validate
 from tinygate.verification.plan import Plan
@@ -28,6 +29,7 @@ def verify(
     engines: Iterable[str] = (DEFAULT_ENGINE,),
     adapter: str | int | None = None,
     save_failures: str | Path = "",
+    check: Judge | None = None,
 ) -> Report:
     """Run the gate and return its report; nothing is printed.
 
@@ -38,6 +40,7 @@ def verify(
     repeat: runs per case, whose outputs must agree bit for bit; at least 2.
     timeout: time limit of one case, in seconds.
     adapter: an index or part of a name, as `tinygate probe` lists them.
+    check: what every path is asked, "activation" or "conformance"; each path's own by default.
     save_failures: a folder for the operands and results of each FAIL; empty to save none.
 
     Raises:
@@ -63,6 +66,7 @@ def verify(
         timeout=timeout,
         engines=tuple(map(installed, engines)),
         adapter=None if adapter is None else str(adapter),
+        judge=check,
         save_failures=str(Path(save_failures).absolute()) if save_failures else "",
     )
     return verify_plan(plan)
