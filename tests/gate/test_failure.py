@@ -216,6 +216,7 @@ def wrong_tail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builtin, "BUILTIN", (replace(PATH, kernel=str(kernel), entries=entries),))
 
 
+@pytest.mark.slow
 def test_a_wrong_tail_is_seen_at_a_glance(
     wrong_tail: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +232,7 @@ def test_a_wrong_tail_is_seen_at_a_glance(
     assert all(line.isascii() for line in lines[start : start + 19])
 
 
+@pytest.mark.slow
 def test_a_real_failure_and_its_predictions_fit_the_schema(
     wrong_tail: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,6 +252,7 @@ def test_a_real_failure_and_its_predictions_fit_the_schema(
     assert 0 < numbers["nmse"]["ratio"] < 2
 
 
+@pytest.mark.slow
 def test_a_pass_has_its_predictions_in_verbose_text(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ def check_region(found: Region, masks: list[Mask]) -> None:
     assert found.cells.sum() == found.count
 
 
+@pytest.mark.slow
 @given(bad=MASKS, tall=st.integers(1, 9), wide=st.integers(1, 9))
 def test_a_region_is_the_same_in_whatever_blocks_it_comes(bad: Mask, tall: int, wide: int) -> None:
     check_region(region_of(bad, tall, wide), [bad])

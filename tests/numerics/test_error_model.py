@@ -59,6 +59,7 @@ def test_blockwise_equals_the_formula_written_out(M: int, K: int, N: int, seed: 
     )
 
 
+@pytest.mark.slow
 @given(
     family=st.sampled_from(["uniform", "normal", "positive"]),
     M=st.integers(64, 96),
