@@ -74,18 +74,20 @@ def main() -> None:
     def read(source: Any, dtype: Any) -> Any:
         return np.frombuffer(device.queue.read_buffer(source), dtype)
 
-    def probe(file: str, words: int) -> None:
+    def probe(file: str, words: int, groups: int = 1) -> None:
         out = buffer(np.zeros(words, np.uint32))
+        given = np.ones(16, np.uint32)
+        given[6] = 70_000  # iterations of numerics.wgsl's loop
         run(
             file,
             "main",
-            1,
-            [buffer(np.zeros(8)), buffer(np.ones(8, np.float32)), out, buffer(np.zeros(8))],
+            groups,
+            [buffer(np.zeros(8)), buffer(given), out, buffer(np.zeros(8))],
             [0, 1, 1],
         )
         read(out, np.uint32)
 
-    probe("probe/rounding.wgsl", 128)
+    probe("probe/numerics.wgsl", 128, 128)
     if "subgroup" in adapter.features and "--subgroups" in sys.argv:
         probe("probe/subgroup.wgsl", 128)
     for family in ("uniform", "positive", "integer", "identity"):

@@ -85,16 +85,21 @@ class AdapterInfo:
 class MeasuredNumerics:
     """What probes measured on an open device.
 
-    subgroup_size        lanes that really ran together; None where the adapter has no subgroups
-    f32_round_to_nearest whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
-    f16_round_to_nearest whether pack2x16float rounds to nearest (WGSL allows either neighbour)
-    f16_subnormals       whether pack2x16float and unpack2x16float keep f16 subnormals
+    subgroup_size            lanes that really ran together; None where there are no subgroups
+    f32_round_to_nearest     whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
+    f16_round_to_nearest     whether pack2x16float rounds to nearest (WGSL allows either neighbour)
+    f16_subnormals           whether pack2x16float and unpack2x16float keep f16 subnormals
+    workgroup_memory_zeroed  whether workgroup memory starts at zero, as WGSL promises
+    loop_limit               iterations after which the driver ends an invocation's loops without a
+                             word; None where 70,000 ran to their end
     """
 
     subgroup_size: int | None = None
     f32_round_to_nearest: bool = True
     f16_round_to_nearest: bool = True
     f16_subnormals: bool = True
+    workgroup_memory_zeroed: bool = True
+    loop_limit: int | None = None
 
 
 @dataclass(frozen=True)
