@@ -57,6 +57,7 @@ _ADAPTERS: dict[str, Callable[[MeasuredNumerics], bool]] = {
     "any": lambda numerics: True,
     "f16-round-to-nearest": lambda numerics: numerics.f16_round_to_nearest,
     "f16-subnormals-kept": lambda numerics: numerics.f16_subnormals,
+    "workgroup memory not zeroed": lambda numerics: not numerics.workgroup_memory_zeroed,
     "fewer than 32 lanes": lambda numerics: (numerics.subgroup_size or 32) < 32,
 }
 

@@ -15,7 +15,7 @@ from tinygate.core.family import FAMILIES
 from tinygate.core.metrics import Metrics, Prediction
 from tinygate.core.results import CaseResult
 from tinygate.core.status import Check, Status
-from tinygate.gate import failure
+from tinygate.gate import failure, ground
 from tinygate.gate.batching import batches, passes
 from tinygate.gate.candidate import candidate
 from tinygate.gate.memory import check_memory
@@ -201,6 +201,7 @@ class CaseRun:
             ),
             pooled=pooled_products(shape) if self.family.activation else 1,
         )
+        result = ground.explain(result, case, self.numerics)
         return failure.explain(result, case, observations, self.operands.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
