@@ -48,6 +48,8 @@ class FastPath:
     engines          engines the kernel is written for; on another the path is SKIP
     layout, dims     bindings and uniform of the kernel, where they are not wgsl/README.md's
     guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
+    over_read        why what lies behind A and B may reach C where it is not finite; empty where it
+                     may not
     call             instead of a kernel: the plug-in's entry point whose Python is the path
     readable         what B is held as can be read back; else no conformance verdict, never active
     source           where the declaration is from
@@ -79,6 +81,7 @@ class FastPath:
     layout: Layout = BUILT_IN_LAYOUT
     dims: tuple[Field, ...] = DEFAULT_DIMS
     guard: bool = True
+    over_read: str = ""
     call: str = ""
     readback: bool = True
     file: str = ""

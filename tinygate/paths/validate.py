@@ -63,6 +63,8 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield "a", path.a, "f32 where products, sums or output are f16: int8 products are over 2^11"
     if any(n < 1 for n in path.multiple_of):
         yield "multiple_of", path.multiple_of, "positive integers"
+    if len(path.over_read) > 200 or not path.over_read.isprintable():
+        yield "over_read", path.over_read, "a reason of at most 200 printable characters"
     if path.call:
         if path.kernel or path.pack or path.pack_a:
             yield "kernel", path.kernel, "no kernel where the path is Python"
