@@ -1,9 +1,9 @@
-"""What the matrix kernels gain over one output per thread (naive.wgsl), on the adapter at hand.
+"""Measure how much faster the matrix kernels are than one output per thread (naive.wgsl).
 
     python benchmarks/kernels.py [--shape MxKxN ...] [--repeats N] [--json FILE]
 
-Every round submits each kernel once, in turn, so that all of them meet the same load; a time is the
-median of the wall time around `submit`, which waits, and a ratio compares two medians of one run.
+Each iteration submits every kernel once, in turn, so that all of them meet the same load. A time is
+the median of the wall time around `submit`, which waits; a ratio compares two medians of one run.
 "B GB/s" counts the bytes of B as the path stores them, once.
 """
 
@@ -43,7 +43,7 @@ PATHS = (NAIVE, REFERENCE, next(path for path in BUILTIN if path.name == "f16-st
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel on one shape; `first_ms` is its first run, driver's compilation included."""
+    """One kernel on one shape; `first_ms` is its first run, with compilation by the driver."""
 
     shape: str
     path: str
@@ -56,21 +56,21 @@ class Row:
 
 
 def upload(device: Device, words: Words) -> Binding:
-    """The words in a storage buffer of their own."""
+    """Upload words into a new storage buffer."""
     buffer = device.storage(words.nbytes)
     device.write(buffer, 0, words)
     return Binding(buffer, 0, words.nbytes)
 
 
 def timed(device: Device, dispatch: Dispatch) -> float:
-    """Wall time of one submission in ms."""
+    """Return the wall time of one submission in ms."""
     began = time.perf_counter()
     device.submit([dispatch])
     return 1e3 * (time.perf_counter() - began)
 
 
 def measure(runner: Runner, shape: Shape, repeats: int) -> list[Row]:
-    """Every path on one shape, interleaved."""
+    """Measure every path on one shape, interleaved."""
     device, M, K, N = runner.device, shape.M, shape.K, shape.N
     rng = np.random.default_rng(1)
     A, B = (rng.uniform(-0.2, 0.2, size).astype(np.float32) for size in ((M, K), (K, N)))
@@ -88,8 +88,8 @@ def measure(runner: Runner, shape: Shape, repeats: int) -> list[Row]:
         dispatches.append(runner.matmul(path, shape, a, stored, c))
         device.submit([dispatches[-1]])
         first.append(1e3 * (time.perf_counter() - began))
-    rounds = [[timed(device, dispatch) for dispatch in dispatches] for _ in range(repeats)]
-    medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
+    iterations = [[timed(device, dispatch) for dispatch in dispatches] for _ in range(repeats)]
+    medians = [statistics.median(times) for times in zip(*iterations, strict=True)]
     return [
         Row(
             shape=str(shape),
@@ -106,7 +106,7 @@ def measure(runner: Runner, shape: Shape, repeats: int) -> list[Row]:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """The rows as text."""
+    """Format the rows as text."""
     lines = ["shape            path         entry   first ms        ms   ratio   GFLOP/s  B GB/s"]
     lines += [
         f"{r.shape:<16} {r.path:<12} {r.entry:<7} {r.first_ms:>8.1f} {r.ms:>9.3f} {r.ratio:>7.2f}"
@@ -117,7 +117,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure every shape, print the table, and write the JSON file."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

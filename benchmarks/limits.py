@@ -1,13 +1,13 @@
-"""Why the conformance limits with f16 in them are what they are: right kernels, simulated.
+"""Justify the conformance limits of f16 paths by simulating right kernels and wrong twins.
 
     python benchmarks/limits.py [--seeds 20] [--json FILE]
 
-Each row of the table is a kernel that does exactly what its path declares, computed with numpy, and
-the largest share of its limit that it uses over families, shapes and seeds; a share over 1 is a
-right kernel rejected. Beside each stands a twin that is wrong: its smallest share on uniform data
-should be over 1. "cut" is an adapter whose f16 conversion drops bits instead of rounding, "flushed"
-one that keeps no f16 subnormals: of K products each may be lost there, so that at a large K this
-check sees less of the twin, and the activation check has to.
+Each row is a kernel that does exactly what its path declares, computed with numpy, and how much of
+its limit it uses at most over families, shapes and seeds; over 1, a right kernel is rejected. Next
+to it is a wrong twin, which should use over 1 on uniform data even at its minimum. "cut" simulates
+an adapter whose f16 conversion drops bits instead of rounding, "flushed" one without f16
+subnormals: there each of K products may be lost, so that at a large K this check sees less of the
+twin, and the activation check has to see it.
 """
 
 from __future__ import annotations
@@ -36,37 +36,43 @@ SIMULATED = ("uniform", "positive", "normal", "outlier", "cancel")
 
 
 def nearest(x: F32) -> F32:
-    """To the nearest f16."""
+    """Round to the nearest f16."""
     return x.astype(np.float16).astype(np.float32)
 
 
 def cut(x: F32) -> F32:
-    """To the f16 towards zero: ten bits behind the leading one, as long as it is f16's normal."""
+    """Round towards zero, to the ten fraction bits that f16 has above its subnormals."""
     bits = np.ascontiguousarray(x).view(np.uint32) & np.uint32(0xFFFFE000)
     return bits.view(np.float32)
 
 
 def flushed(x: F32) -> F32:
-    """To the nearest f16, subnormals to zero."""
+    """Round to the nearest f16, and flush subnormals to zero."""
     halves = nearest(x)
     halves[np.abs(halves) < F16_MIN_NORMAL] = 0
     return halves
 
 
 def bfloat(x: F32) -> F32:
-    """Too few bits: what bf16 keeps, cut."""
+    """Round towards zero to bf16, which has too few bits."""
     return (np.ascontiguousarray(x).view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 def exact(x: F32) -> F32:
-    """As it is."""
+    """Do not round."""
     return x
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """C = A·B in f32 sums, one k after the other, rounding where it is told to; `stored` is how B
-    is held, which is no error of the kernel's."""
+    """A simulated kernel: C = A·B with f32 sums in the order of k, and these roundings.
+
+    cuts, flushes   what the adapter does, which its limit allows for
+    stored          how B is stored, which is no error of the kernel
+    a, b            how the kernel rounds the operands
+    product         how it rounds each a·b
+    output          how it rounds C
+    """
 
     name: str
     path: FastPath
@@ -79,7 +85,7 @@ class Kernel:
     output: Rounding = exact
 
     def run(self, A: F32, B: F32) -> F32:
-        """The product as this kernel makes it, [M, N]."""
+        """Compute the product as this kernel does, [M, N]."""
         left, right = self.a(A), self.b(B)
         C = np.zeros((A.shape[0], B.shape[1]), np.float32)
         for k in range(A.shape[1]):
@@ -138,7 +144,7 @@ KERNELS = [
 
 
 def share(kernel: Kernel, family: str, shape: Shape, seed: int) -> tuple[float, float]:
-    """The share of its limit that the kernel uses, and the same without the term in |S|."""
+    """Return how much of its limit the kernel uses, and the same without the limit's |S| term."""
     limit = conformance_tolerance(
         kernel.path,
         shape.K,
@@ -147,40 +153,40 @@ def share(kernel: Kernel, family: str, shape: Shape, seed: int) -> tuple[float, 
         f16_subnormals=not kernel.flushes,
     )
     flat = replace(limit, value=limit.value + limit.relative, relative=0.0)
-    worst = plain = 0.0
+    used = plain = 0.0
     for weights in generate(family, shape, kernel.path, seed):
         for A in weights.activations():
             B = kernel.stored(weights.B)
             C = kernel.run(A, B)
-            worst = max(worst, deviation(C, A, B, limit).worst)
+            used = max(used, deviation(C, A, B, limit).worst)
             plain = max(plain, deviation(C, A, B, flat).worst)
-    return worst, plain
+    return used, plain
 
 
 def main() -> int:
-    """Print the table; exit 1 where a right kernel is over its limit."""
+    """Print the table; return 1 if a right kernel is over its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = []
-    print(f"{'right kernel':24} {'share':>6} {'of D':>6}   {'wrong twin':16} {'share':>6}")
+    print(f"{'right kernel':24} {'used':>6} {'of D':>6}   {'wrong twin':16} {'used':>6}")
     for right, wrong in KERNELS:
-        shares = [
+        used = [
             share(right, family, shape, seed)
             for family in SIMULATED
             for shape in SHAPES
             for seed in range(options.seeds)
         ]
-        least = min(
+        min_ = min(
             share(wrong, "uniform", shape, seed)[0]
             for shape in SHAPES[1:]
             for seed in range(options.seeds)
         )
-        most, flat = (max(values) for values in zip(*shares, strict=True))
-        rows.append({"kernel": right.name, "share": most, "share_of_D": flat, "twin": least})
-        print(f"{right.name:24} {most:6.2f} {flat:6.2f}   {wrong.name:16} {least:6.2f}", flush=True)
-    print("`of D`: the same bound with the term in |S| taken of D instead, as it was before")
+        max_, flat = (max(values) for values in zip(*used, strict=True))
+        rows.append({"kernel": right.name, "share": max_, "share_of_D": flat, "twin": min_})
+        print(f"{right.name:24} {max_:6.2f} {flat:6.2f}   {wrong.name:16} {min_:6.2f}", flush=True)
+    print("`of D`: the same, with the limit's |S| term as a multiple of D instead")
     if options.json:
         options.json.write_text(json.dumps({"seeds": options.seeds, "rows": rows}, indent=2) + "\n")
     return int(any(row["share"] > 1 for row in rows))

@@ -1,11 +1,11 @@
-"""How far a matrix unit's own sums are from the exact product: what MATRIX_FACTOR is calibrated by.
+"""Measure how far the sums of a matrix unit are from the exact product, to set MATRIX_FACTOR.
 
     python benchmarks/matrix_unit.py [--engine dawn] [--seeds 5] [--json FILE]
 
-Operands are values that f16 holds, so the kernel rounds none, and what is left is the unit: the
+The operands are f16 values, so the kernel rounds none of them, and all error is the unit's: the
 largest |F-S| over sqrt(K) 2^-24 |A||B|, and over sqrt(K) 2^-24 sqrt((A∘A)(B∘B)), for every
-configuration that the adapter lists. The gate's e32 is 4 of the first or 8 of the second. Beside
-it the same for f16-storage, whose sums are the shader's.
+configuration that the adapter lists. The gate's e32 is 4 of the first or 8 of the second. For
+comparison it measures f16-storage too, whose sums are the shader's.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ FEATURES = ("shader-f16", "subgroups", "subgroup-matrix")
 
 
 def paths(info: adapter.AdapterInfo) -> Iterator[FastPath]:
-    """f16-storage, then every matrix path as it is compiled for this adapter."""
+    """List f16-storage, then every subgroup-matrix path as compiled for this adapter."""
     for path in BUILTIN:
         if path.name == "f16-storage" or (path.matrix_types and not path.missing_features(info)):
             for one in path.for_adapter(info):
-                # The tiles, not the matrix-vector entry, whatever M is.
+                # The last entry point is the tiled one, which uses the matrix unit.
                 yield replace(one, entries=one.entries[-1:])
 
 
 def product(harness: Harness, path: FastPath, A: F32, B: F32) -> F32:
-    """C as the path's kernel makes it, [M, N]."""
+    """Compute C with the path's kernel, [M, N]."""
     shape = Shape(A.shape[0], A.shape[1], B.shape[1])
     a, plain = harness.activations([A]), harness.weights([B])
     stored = harness.pack(path, shape, plain, [B])
     assert stored.buffer is not None
-    held = FORMATS[path.b].decode(stored.words[0], *B.shape)
-    assert np.array_equal(held.astype(np.float32), B), "f16 holds these values"
+    decoded = FORMATS[path.b].decode(stored.words[0], *B.shape)
+    assert np.array_equal(decoded.astype(np.float32), B), "f16 holds these values"
     c = harness.outputs(1, shape)
     harness.run(path, shape, a, stored.buffer, c, 0)
     C = c.read()[0, : shape.M * shape.N].view(np.float32).reshape(shape.M, shape.N).copy()
-    for arena in (a, stored.buffer, c):
-        arena.destroy()
+    for buffer in (a, stored.buffer, c):
+        buffer.destroy()
     return C
 
 
 def share(C: F32, A: F32, B: F32, norm: Norm) -> float:
-    """The largest |C - A·B| over sqrt(K) 2^-24 D."""
+    """Return the largest |C - A·B| over sqrt(K) 2^-24 D."""
     whole = (slice(0, C.shape[0]), slice(0, C.shape[1]))
     exact = A.astype(np.float64) @ B.astype(np.float64)
     scale = np.sqrt(A.shape[1]) * U32 * magnitude(A, B, whole, norm)
@@ -71,7 +71,7 @@ def share(C: F32, A: F32, B: F32, norm: Norm) -> float:
 
 
 def main() -> int:
-    """Print the table."""
+    """Measure every path, family and K, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", default="dawn")
     parser.add_argument("--seeds", type=int, default=5)
@@ -88,18 +88,18 @@ def main() -> int:
         sizes = "x".join(map(str, path.matrix_sizes or ()))
         for family, (low, high) in FAMILIES.items():
             for K in SIZES:
-                worst: dict[Norm, float] = {"abs": 0.0, "G": 0.0}
+                max_: dict[Norm, float] = {"abs": 0.0, "G": 0.0}
                 for seed in range(options.seeds):
                     rng = np.random.default_rng(seed)
                     A = rng.uniform(low, high, (64, K)).astype(np.float16).astype(np.float32)
                     B = rng.uniform(low, high, (K, 128)).astype(np.float16).astype(np.float32)
                     C = product(harness, path, A, B)
-                    worst = {norm: max(worst[norm], share(C, A, B, norm)) for norm in worst}
+                    max_ = {norm: max(max_[norm], share(C, A, B, norm)) for norm in max_}
                 row = {"path": path.name, "matrix": sizes, "family": family, "K": K}
-                rows.append({**row, "of_magnitude": worst["abs"], "of_G": worst["G"]})
+                rows.append({**row, "of_magnitude": max_["abs"], "of_G": max_["G"]})
                 print(
-                    f"{path.name:30} {sizes:10} {family:9} {K:6} {worst['abs']:10.3f} "
-                    f"{worst['G']:8.3f}",
+                    f"{path.name:30} {sizes:10} {family:9} {K:6} {max_['abs']:10.3f} "
+                    f"{max_['G']:8.3f}",
                     flush=True,
                 )
     if options.json:

@@ -1,10 +1,10 @@
-"""Peak memory of a case, as a multiple of its f32 operands and result.
+"""Measure the peak memory of a case, as a multiple of its f32 operands and result.
 
     python benchmarks/memory.py [--shape MxKxN ...] [--json FILE]
 
-Each shape runs in a process of its own. Counted is the peak resident size less that of the same
-process after a tiny case, which holds Python, numpy, wgpu, the driver and its compiler. On a CPU
-adapter that includes the device's own memory. Goal: at most 3 times (operands + result) + 64 MiB.
+Each shape runs in a separate process. Its memory is the peak resident size minus that of the same
+process after a tiny case, which loads Python, numpy, wgpu, the driver and its compiler. On a CPU
+adapter it includes the device's memory. Goal: at most 3 times (operands + result) + 64 MiB.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT = (
 
 
 def peak() -> int:
-    """Peak resident bytes of this process so far."""
+    """Return the peak resident bytes of this process so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -69,7 +69,7 @@ def measure(shape: Shape, family: str) -> dict[str, object]:
 
 
 def main() -> int:
-    """Print one line per shape and family."""
+    """Measure every shape and family, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shape", action="append")
     parser.add_argument("--family", action="append")

@@ -1,14 +1,13 @@
-"""Break the right kernels in small ways, and see that the gate notices.
+"""Break right kernels in small ways, and count the mutants that the gate catches.
 
     python benchmarks/mutations.py [--kernel NAME ...] [--limit N] [--json FILE]
 
 A mutant is a kernel's source with one token changed, in the file itself or in what it includes: an
-operator, a comparison, a whole number, an index component, min for max. Each runs on the ragged
-suite and smaller shapes over the default families, in the worker process, until a case FAILs. A
-mutant that passes everything gave the exact product on every integer case, so on these shapes it is
-the same kernel; it is listed as a survivor with its change. One that hangs or crashes is an ERROR,
-which is no PASS either. Exit 1 if a mutant of which the integer output differs was passed (which
-would be a fault of the gate).
+operator, a comparison, an integer, an index component, min for max. Each runs on the ragged suite
+and smaller shapes over the default families, in the worker process, until a case FAILs. A mutant
+that passes everything gave the exact product on every integer case, so on these shapes it is the
+same kernel; it is listed as a survivor with its change. One that hangs or crashes is an ERROR,
+which is no PASS either. Exit 1 if the gate caught no mutant at all.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ TOKEN = re.compile(
     r"|(?P<op>\+=|-=|<=|>=|==|!=|&&|\|\||<<|>>|\+\+|[-+*/%<>&])"
     r"|(?P<number>\b\d+u?\b)|(?P<word>\bmin\b|\bmax\b|\.[xyzw]\b(?!\w))"
 )
-# Cheap and telling first; the large one last.
+# The small shapes that fail most mutants come first, since a mutant stops at its first FAIL.
 SHAPES = (
     Shape(17, 33, 65),
     Shape(8, 33, 65),
@@ -76,7 +75,7 @@ SHAPES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change to a kernel: where it is, what stood there and what stands there now."""
+    """One changed token of a kernel, its location, and the source with the change."""
 
     kernel: str
     place: Location
@@ -87,13 +86,13 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """`file:line:column old -> new`, and which kernel it is of where the file is an include."""
+        """The change as `file:line:column old -> new`, and its kernel if the file is an include."""
         of = "" if self.place.file == self.kernel else f" in {self.kernel}"
         return f"{self.place}:{self.column} {self.old} -> {self.new}{of}"
 
 
 def mutants(name: str) -> Iterator[Mutant]:
-    """Every one-token change of a kernel's body, with what it includes."""
+    """Generate every one-token change of a kernel's body and of what it includes."""
     kernel = load_source(wgsl_file(name))
     text = kernel.text
     for match in TOKEN.finditer(text):
@@ -112,7 +111,7 @@ def mutants(name: str) -> Iterator[Mutant]:
 
 
 def paths_with(mutant: Mutant, folder: Path) -> FastPath:
-    """The path that runs the mutant in place of its own kernel or packer."""
+    """Return a path that runs the mutant in place of its original kernel or packer."""
     file = folder / "mutant.wgsl"
     file.write_text(mutant.source, encoding="utf-8")
     storage = next(path for path in registered() if path.name == "f16-storage")
@@ -123,7 +122,7 @@ def paths_with(mutant: Mutant, folder: Path) -> FastPath:
 
 
 def judge(path: FastPath, supervisor: Supervisor) -> tuple[str, str]:
-    """(verdict, what decided it): caught, broken (does not compile), error, or survivor."""
+    """Judge a mutant: caught, broken (does not compile), error or survivor; and why."""
     errors = ""
     for shape in SHAPES:
         for family in ("integer", *(f for f in DEFAULT_FAMILIES if f != "integer")):

@@ -1,10 +1,10 @@
-"""How often a right kernel is rejected, and how near the limits it comes.
+"""Count how often a right kernel is rejected, and measure how much of its limits it uses.
 
     python benchmarks/seeds.py [--path NAME] [--seeds 200] [--suite ragged|tiny|odd] [--inputs all]
         [--engine dawn] [--json FILE]
 
-Runs a path over the families for every seed, in one process, and prints per shape and
-family the verdicts and the worst share of a limit. Exit 1 if any case is not a PASS.
+Runs a path over the families for every seed, in one process, and prints for each shape and family
+the verdicts and the largest use of each limit. Exit 1 if any case is not a PASS.
 `tiny` is 1x1x1 1x5x3 1x64x1 2x64x1 3x257x129, `ragged` is 64x128x128 and the suite of that name,
 `odd` has every M up to 9 and every remainder of K, N and M by four.
 """
@@ -70,7 +70,7 @@ def main() -> int:
     for shape in SHAPES[options.suite]:
         for family in parse_families(options.inputs):
             verdicts: collections.Counter[str] = collections.Counter()
-            worst: dict[str, float] = {}
+            used: dict[str, float] = {}
             for seed in range(options.first, options.first + options.seeds):
                 result = run_case(harness, found, Case(path, shape, family, seed))
                 verdicts[str(result.status)] += 1
@@ -78,18 +78,18 @@ def main() -> int:
                     print(f"{result.id} seed {seed}: {result.status} {result.reason}")
                 for check in result.checks:
                     if check.used is not None:
-                        worst[check.name] = max(worst.get(check.name, 0.0), check.used)
+                        used[check.name] = max(used.get(check.name, 0.0), check.used)
             bad += sum(verdicts.values()) - verdicts["PASS"]
             rows.append(
                 {
                     "shape": str(shape),
                     "family": family,
                     "verdicts": dict(verdicts),
-                    "worst_share_of_limit": worst,
+                    "worst_share_of_limit": used,
                 }
             )
-            shares = ", ".join(f"{name} {share:.0%}" for name, share in worst.items())
-            print(f"{shape!s:>12} {family:8} {dict(verdicts)} {shares}", flush=True)
+            listed = ", ".join(f"{name} {fraction:.0%}" for name, fraction in used.items())
+            print(f"{shape!s:>12} {family:8} {dict(verdicts)} {listed}", flush=True)
     print(f"{bad} not PASS; {time.perf_counter() - began:.0f} s")
     if options.json:
         options.json.write_text(

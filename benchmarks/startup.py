@@ -1,10 +1,10 @@
-"""How much of a command's wall time is tinygate's own.
+"""Measure how much of a command's wall time tinygate itself takes.
 
     python benchmarks/startup.py [--json FILE]
 
 Compares, alternating within one run: `tinygate --help` with `python -c "import typer, rich"`
 (goal: at most 1.5 times), and `tinygate verify --shape 64x128x128` with bare_verify.py, which makes
-the same dispatches (goal: at most 2 times). Medians and their ratio.
+the same dispatches (goal: at most 2 times). It prints medians and their ratio.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ PAIRS = {
 
 
 def seconds(args: list[str]) -> float:
-    """Wall time of one Python process."""
+    """Return the wall time of one Python process in seconds."""
     began = time.perf_counter()
     subprocess.run([sys.executable, *args], check=True, capture_output=True, cwd=HERE.parent)
     return time.perf_counter() - began
 
 
 def main() -> None:
-    """Print one line per pair."""
+    """Measure every pair of commands, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=11)
     parser.add_argument("--json", type=Path)

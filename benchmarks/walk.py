@@ -1,11 +1,11 @@
-"""How a run walks through the package: the modules it enters, and how often it climbs.
+"""Trace how a run goes through the package: the modules it enters, and how often it climbs.
 
     python benchmarks/walk.py [--root CHECKOUT] [-- verify --shape 64x128x128]
 
 A step is a call from one module of tinygate into another, counted once for each pair, in the host
 process and in the worker alike. A module's floor is the longest chain of imports below it. A climb
-is a step to a higher floor: a call that the reader cannot foresee from the imports, as a callback
-is. Imports are not steps.
+is a step to a higher floor: a call that the imports do not show, such as a callback. Imports are
+not steps.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ threading.setprofile(spy)
 
 
 def arrows(root: Path) -> dict[str, set[str]]:
-    """Which modules of tinygate each of them imports, wherever in the file."""
+    """Map each module of tinygate to those that it imports, anywhere in its file."""
     files = {
         ".".join(f.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): f
         for f in (root / "tinygate").rglob("*.py")
     }
-    del files["tinygate"]  # the door: it names what it exports and imports it when asked
+    del files["tinygate"]  # it imports what it exports only on demand
     found: dict[str, set[str]] = {}
     for module, file in files.items():
         names: set[str] = set()
@@ -54,7 +54,7 @@ def arrows(root: Path) -> dict[str, set[str]]:
 
 
 def floors(below: dict[str, set[str]]) -> dict[str, int]:
-    """A floor for each module; of modules that import each other, whatever comes first."""
+    """Compute the floor of each module; import cycles are cut where the search enters them."""
 
     @cache
     def floor(module: str) -> int:
@@ -70,7 +70,7 @@ def floors(below: dict[str, set[str]]) -> dict[str, int]:
 
 
 def walk(root: Path, arguments: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """The steps of every process of one command; the host's under "host"."""
+    """Run a command, and return the steps of the host process and of the workers."""
     with tempfile.TemporaryDirectory() as folder:
         spy, log = Path(folder) / "sitecustomize.py", Path(folder) / "steps"
         spy.write_text(SPY, encoding="utf-8")
@@ -96,7 +96,7 @@ def walk(root: Path, arguments: list[str]) -> dict[str, set[tuple[str, str]]]:
 
 
 def main() -> None:
-    """Print one line per process."""
+    """Print the size of the package, and the steps and climbs of each process."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("arguments", nargs="*", default=["verify", "--shape", "64x128x128"])

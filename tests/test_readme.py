@@ -27,8 +27,16 @@ def blocks(language: str) -> list[str]:
 def test_the_notebook_lines_run() -> None:
     multiplies, verifies = blocks("python")
     for code, says in (
-        (multiplies, "<PathResult f16-storage PASS, active for main/K128> ('f16-storage',)"),
-        (verifies, "<Report f16-storage active, exit 0> 0\nf16-storage active ('main/K128',) 0."),
+        (
+            multiplies,
+            "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128> "
+            "('f16-storage',)",
+        ),
+        (
+            verifies,
+            "<Report f16-storage active, exit 0> 0\n"
+            "f16-storage active (<main · M 33–128, K 65–128, N 65–128>,) 0.",
+        ),
     ):
         lines = [line for line in code.splitlines() if line.strip() and "import" not in line]
         assert len(lines) <= 5
@@ -69,7 +77,7 @@ def test_the_sample_output_is_what_is_printed(capsys: pytest.CaptureFixture[str]
     sample = blocks("console")[0]
     assert run(sample.splitlines()[0].removeprefix("$ tinygate ").split()) == 0
     printed = masked(capsys.readouterr().out)
-    assert len(masked(sample)) == 5
+    assert len(masked(sample)) == 9
     assert set(masked(sample)) <= set(printed)
     assert "(CPU)" not in sample or "\nnote: " in sample
 

@@ -20,8 +20,10 @@ _PROVIDER = "WebGpuExecutionProvider"
 
 @cache
 def session(kind: str) -> Any:
-    """An onnxruntime session of one MatMul on WebGPU. Nothing is allowed to run on the CPU instead:
-    a verdict about another provider would say nothing about this one."""
+    """Create an onnxruntime session of one MatMul on WebGPU.
+
+    It may not fall back to the CPU: a verdict on another provider would say nothing about this one.
+    """
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -56,13 +58,13 @@ def matmul(kind: str, A: NDArray[np.float32], B: NDArray[np.float32]) -> NDArray
 
 
 def to_f16(B: NDArray[np.float32]) -> NDArray[np.float16]:
-    """What B is held as before a float16 product."""
+    """Round B to float16, as the float16 product stores it."""
     refuse_over(B, F16_MAX)
     return B.astype(np.float16)
 
 
 def paths() -> list[PythonPath]:
-    """The paths of this plug-in. onnxruntime is imported by the first product, not here."""
+    """List the paths of this plug-in; only the first product imports onnxruntime."""
     return [
         PythonPath(
             name="ort-f32",

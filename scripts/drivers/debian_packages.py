@@ -1,7 +1,7 @@
-"""Unpack Debian packages into a folder: no root, nothing installed, the machine's apt left alone.
+"""Unpack Debian packages into a folder, without root and without installing anything.
 
-Standard library only. apt's own resolver and downloads are used with private lists and caches, over
-the sources that the machine itself is configured with.
+Standard library only. It runs apt's resolver and downloads with private lists and caches, over the
+sources that the machine is configured with; the machine's apt state stays as it is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ LOG_LINES = 12
 
 NETWORK_HINT = "check the network and the sources in /etc/apt, then run this again"
 
-# Laid over the machine's own configuration. Indexes other than Packages (translations, icons,
-# sources) are megabytes nobody reads here, and the machine's hooks have no business with our lists.
+# Overrides parts of the machine's configuration. Indexes other than Packages (translations, icons,
+# sources) are megabytes that nothing here reads, and the machine's hooks must not see these lists.
 APT_CONFIGURATION = """\
 Dir::State::Lists "{folder}/lists";
 Dir::Cache "{folder}/cache";
@@ -43,12 +43,17 @@ Dir::Etc::sourcelist "/dev/null";
 Dir::Etc::sourceparts "{folder}/sources";
 APT::Default-Release "{release}";
 """
-# As on a machine with nothing installed: what is resolved is complete, down to the C library.
+# As if nothing were installed, so that apt resolves everything, down to the C library.
 NOTHING_INSTALLED = 'Dir::State::status "{folder}/status";\n'
 
 
 class SetupError(Exception):
-    """What could not be done, what to do about it, and the last lines of what said so."""
+    """A step of the set-up failed.
+
+    message   what could not be done
+    hint      what to do about it
+    log       the output of the program that failed
+    """
 
     def __init__(self, message: str, hint: str, log: str = "") -> None:
         super().__init__(message)
@@ -57,14 +62,14 @@ class SetupError(Exception):
         self.log = log
 
     def render(self) -> str:
-        """The log's tail, then the two lines a user has to read."""
+        """Return the end of the log, then the message and the hint."""
         tail = [f"  | {line}" for line in self.log.strip().splitlines()[-LOG_LINES:]]
         return "\n".join([*tail, f"setup: FAILED: {self.message}", f"hint: {self.hint}"])
 
 
 @dataclass(frozen=True)
 class Package:
-    """A package apt would install. `upgrade`: the machine has another version of it already."""
+    """A package that apt would install; an `upgrade` replaces a version that is installed."""
 
     name: str
     version: str
@@ -72,12 +77,12 @@ class Package:
 
     @property
     def pinned(self) -> str:
-        """As apt-get download takes it."""
+        """`name=version`, as `apt-get download` takes it."""
         return f"{self.name}={self.version}"
 
 
 def parse_simulation(text: str) -> list[Package]:
-    """The packages in the output of `apt-get install --simulate`."""
+    """Parse the packages in the output of `apt-get install --simulate`."""
     pattern = re.compile(r"^Inst (?P<name>\S+)(?P<old> \[[^\]]*\])? \((?P<version>\S+)", re.M)
     return [
         Package(match["name"], match["version"], upgrade=match["old"] is not None)
@@ -86,20 +91,20 @@ def parse_simulation(text: str) -> list[Package]:
 
 
 def missing_libraries(text: str) -> list[str]:
-    """What `ldd` did not find: libraries, and symbol versions of libraries that are too old."""
+    """Parse what `ldd` did not find: libraries, and symbol versions missing from old ones."""
     found = re.findall(r"^\s*(\S+) => not found|version [`'](\S+?)' not found", text, re.M)
     return sorted({library or version for library, version in found})
 
 
 def say(text: str) -> None:
-    """One line of progress."""
+    """Print one line of progress."""
     print(f"setup: {text}", file=sys.stderr, flush=True)
 
 
 def run(
     command: Sequence[str], cwd: Path | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """A command's exit code and output, in English, with no one at the keyboard."""
+    """Run a command in English and without input, and return its exit code and output."""
     return subprocess.run(
         command,
         cwd=cwd,
@@ -113,7 +118,11 @@ def run(
 
 
 def call(command: Sequence[str], failure: str, hint: str, cwd: Path | None = None) -> str:
-    """Standard output of a command that has to succeed."""
+    """Run a command that has to succeed, and return its standard output.
+
+    Raises:
+        SetupError: it failed; `failure` is the message.
+    """
     done = run(command, cwd)
     if done.returncode != 0:
         raise SetupError(failure, hint, done.stdout + done.stderr)
@@ -121,10 +130,10 @@ def call(command: Sequence[str], failure: str, hint: str, cwd: Path | None = Non
 
 
 class PrivateApt:
-    """The machine's apt, keeping its lists and downloads under `folder`.
+    """The machine's apt, with its lists and downloads under `folder`.
 
-    sources: a .sources file to use instead of the machine's own sources; empty for those.
-    release: the suite among them that versions are taken from where it has the package.
+    sources: a .sources file to use instead of the machine's sources; empty to use those.
+    release: the suite to prefer for a package that several of them have.
     complete: resolve as if nothing were installed.
     """
 
@@ -149,11 +158,15 @@ class PrivateApt:
     def update(self) -> None:
         """Read the package lists."""
         say("reading the package lists of the machine's own mirror")
-        # A source nobody needs here may be down: whether the lists suffice shows in the next step.
+        # Not fatal: a source that is not needed here may be down. The next step will tell.
         self._updated = run([*self._apt, "update"]).stderr
 
     def resolve(self, names: Sequence[str]) -> list[Package]:
-        """What installing these would bring: new packages and upgrades."""
+        """List the new packages and upgrades that installing these would bring.
+
+        Raises:
+            SetupError: apt cannot resolve them.
+        """
         try:
             simulation = call(
                 [*self._apt, "install", "--simulate", "--no-install-recommends", *names],
@@ -166,7 +179,11 @@ class PrivateApt:
         return parse_simulation(simulation)
 
     def unpack(self, names: Sequence[str], root: Path) -> None:
-        """Download packages (`name` or `name=version`) and unpack them into root."""
+        """Download packages (`name` or `name=version`) and unpack them into root.
+
+        Raises:
+            SetupError: a package cannot be downloaded or unpacked.
+        """
         say(f"downloading {len(names)} package{'s' * (len(names) != 1)}")
         failure = "a package could not be downloaded"
         try:
@@ -187,14 +204,14 @@ class PrivateApt:
 
 
 def library_folders(root: Path) -> list[Path]:
-    """The folders of shared libraries below an unpacked root."""
+    """Find the folders of shared libraries below an unpacked root."""
     return [*root.glob("usr/lib/*-linux-*"), *root.glob("lib/*-linux-*")]
 
 
 def unresolved(libraries: Sequence[Path], root: Path, loader: Path | None = None) -> list[str]:
-    """What the dynamic linker cannot find for these libraries with root's own at hand.
+    """List what the dynamic linker cannot find for these libraries, given those of root.
 
-    loader: a linker of root's own to ask, which goes with another C library than the machine's.
+    loader: the linker in root to ask, if root has another C library than the machine's.
     """
     path = ":".join(map(str, library_folders(root)))
     if loader is not None:

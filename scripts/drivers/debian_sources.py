@@ -1,7 +1,7 @@
-"""Where this machine gets its Debian packages from, and the same place for another release.
+"""Find the apt source of this machine's Debian packages, and retarget it to another release.
 
 Standard library only. A mirror's address and the keys that its indexes are verified with come from
-the machine's own apt configuration and from nowhere else.
+the machine's apt configuration and from nowhere else.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Names a sources file may use for a release instead of its codename.
 ALIASES = ("stable", "oldstable", "oldoldstable", "testing")
-# What a source for another release has of its own; the rest is copied as it stands.
+# Fields that a source for another release replaces; the others are copied.
 _REPLACED = ("types", "suites", "components", "enabled")
 # The options of the one-line style whose deb822 field is not the same word.
 _FIELDS = {"arch": "architectures", "lang": "languages", "target": "targets"}
@@ -22,7 +22,7 @@ Source = dict[str, str]  # a deb822 stanza, field names in lower case
 
 
 def parse_stanzas(text: str) -> Iterator[Source]:
-    """The `deb` stanzas of a .sources file (sources.list(5), deb822 style) that are switched on."""
+    """Parse the enabled `deb` stanzas of a .sources file (sources.list(5), deb822 style)."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     for block in re.split(r"\n\s*\n", "\n".join(lines)):
         stanza: Source = {}
@@ -39,7 +39,7 @@ def parse_stanzas(text: str) -> Iterator[Source]:
 
 
 def parse_lines(text: str) -> Iterator[Source]:
-    """The `deb` lines of a .list file (sources.list(5), one-line style)."""
+    """Parse the `deb` lines of a .list file (sources.list(5), one-line style)."""
     pattern = re.compile(
         r"^\s*deb\s+(?:\[(?P<options>[^\]]*)\]\s*)?(?P<uri>\S+)\s+(?P<rest>[^#\n]+)"
     )
@@ -56,9 +56,9 @@ def parse_lines(text: str) -> Iterator[Source]:
 
 
 def archive(sources: Iterable[Source], codename: str) -> Source | None:
-    """The source of the release itself; None where no source is for it alone.
+    """Find the source of the release itself, or return None.
 
-    Its updates and security fixes have suites with longer names, and often hosts of their own.
+    Its updates and security fixes have suites with longer names, and often other hosts.
     """
     for source in sources:
         suites = [suite.rstrip("/") for suite in source.get("suites", "").split()]
@@ -68,7 +68,7 @@ def archive(sources: Iterable[Source], codename: str) -> Source | None:
 
 
 def retarget(source: Mapping[str, str], suites: Sequence[str]) -> str:
-    """A .sources file for other suites of the same archive, with the same keys and options."""
+    """Write a .sources file for other suites of the same archive, with its keys and options."""
     fields = {"types": "deb", "suites": " ".join(suites), "components": "main"}
     kept = {name: value for name, value in source.items() if name not in _REPLACED}
     return "".join(
@@ -78,14 +78,14 @@ def retarget(source: Mapping[str, str], suites: Sequence[str]) -> str:
 
 
 def machine_sources() -> list[Source]:
-    """The sources this machine is configured with, in apt's order."""
+    """Read the sources that this machine is configured with, in apt's order."""
     shell = ["apt-config", "shell", "LIST", "Dir::Etc::sourcelist/f", "PARTS"]
     done = subprocess.run(
         [*shell, "Dir::Etc::sourceparts/d"], capture_output=True, text=True, check=False
     )
-    places = dict(re.findall(r"^(LIST|PARTS)='(.*)'$", done.stdout, re.M))
-    parts = Path(places.get("PARTS", "/etc/apt/sources.list.d"))
-    files = [Path(places.get("LIST", "/etc/apt/sources.list"))]
+    locations = dict(re.findall(r"^(LIST|PARTS)='(.*)'$", done.stdout, re.M))
+    parts = Path(locations.get("PARTS", "/etc/apt/sources.list.d"))
+    files = [Path(locations.get("LIST", "/etc/apt/sources.list"))]
     if parts.is_dir():
         files += sorted(path for path in parts.iterdir() if path.suffix in (".list", ".sources"))
     sources: list[Source] = []

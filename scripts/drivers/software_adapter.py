@@ -1,9 +1,9 @@
-"""Decide which adapter the scripts run on, and unpack a software one where the machine has none.
+"""Decide which adapter the scripts run on, and unpack a software adapter if the machine has none.
 
-Standard library only. The outcome is `.adapter/env`, a shell file for the other scripts to source:
-empty where the machine has an adapter of its own, else the settings that lead a Vulkan loader to
-a driver unpacked under `.adapter/NAME` from the distribution's own packages. Each unpacked driver
-has such a file of its own, `.adapter/NAME/env`; `--also NAME...` prepares further ones.
+Standard library only. The outcome is `.adapter/env`, a shell file for the other scripts to source.
+It sets nothing if the machine has an adapter; otherwise it points the Vulkan loader to a driver
+that was unpacked under `.adapter/NAME` from the distribution's packages. Each unpacked driver also
+has such a file, `.adapter/NAME/env`; `--also NAME...` prepares further drivers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OVERRIDE = "TINYGATE_SOFTWARE_ADAPTER"
 
 
 def read_adapters(text: str) -> list[dict[str, Any]]:
-    """The adapters in what `tinygate probe --json` printed; none where it printed nothing."""
+    """Parse the adapters that `tinygate probe --json` printed, if it printed anything."""
     if not text.strip():
         return []
     report = json.loads(text)
@@ -35,14 +35,20 @@ def read_adapters(text: str) -> list[dict[str, Any]]:
 
 
 def usable(adapters: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """The adapter to rely on, a GPU first. OpenGL does not count: it lacks shader-f16."""
+    """Choose the adapter to use, a GPU first; one of OpenGL does not count, without shader-f16."""
     real = [adapter for adapter in adapters if adapter.get("backend") != "OpenGL"]
     gpus = [adapter for adapter in real if adapter.get("kind") != "CPU"]
     return next(iter(gpus + real), None)
 
 
 def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | None, str]:
-    """What `tinygate probe` finds and says; `settings` is an environment file to source first."""
+    """Run `tinygate probe`, and return the adapter to use and what it printed on stderr.
+
+    settings: an env file to source first.
+
+    Raises:
+        SetupError: it printed no list of adapters.
+    """
     command = [python, "-P", "-m", "tinygate", "probe", "--json"]
     if settings is not None:
         command = ["sh", "-c", '. "$0" && exec "$@"', str(settings), *command]
@@ -50,7 +56,7 @@ def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | N
     trouble = SetupError(
         f"tinygate probe gave no list of adapters (exit code {done.returncode})",
         f"run it alone: {shlex.join(command)}; "
-        f"to pass over a broken GPU driver set {OVERRIDE}={DEFAULT}",
+        f"to ignore a broken GPU driver set {OVERRIDE}={DEFAULT}",
         done.stdout + done.stderr,
     )
     if done.returncode not in (0, 3):
@@ -62,10 +68,10 @@ def probe(python: str, settings: Path | None = None) -> tuple[dict[str, Any] | N
 
 
 def without_ours(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """These variables less what a sourced env file of ours put there.
+    """Remove from these variables what an env file below `folder` added to them.
 
-    A clone whose settings are active in the calling shell would otherwise find its own driver and
-    take it for the machine's.
+    A clone whose env file is sourced in the calling shell would otherwise mistake its own driver
+    for the machine's.
     """
 
     def kept(entry: str) -> bool:
@@ -83,7 +89,7 @@ def without_ours(environment: Mapping[str, str], folder: Path) -> dict[str, str]
 
 
 def surroundings() -> str:
-    """Where a change of adapter would show: devices, drivers, loaders, settings, dependencies."""
+    """List what a change of adapter would alter: devices, drivers, loaders, settings, packages."""
     patterns = (
         "dev/dri/*",
         "dev/dxg",
@@ -107,10 +113,9 @@ def surroundings() -> str:
 
 
 def decide(python: str) -> str:
-    """The driver to use, or "own" for the machine's own adapter; asks tinygate only after a change.
+    """Name the driver to use, or "own" for the machine's adapter.
 
-    Asking takes seconds, and a second run should not: the last answer is kept with what it
-    depended on.
+    Asking tinygate takes seconds, so its last answer is kept until something it depends on changes.
     """
     seen = surroundings()
     with contextlib.suppress(OSError):
@@ -121,7 +126,11 @@ def decide(python: str) -> str:
 
 
 def known(name: str) -> Driver:
-    """The driver of that name."""
+    """Return the driver of that name.
+
+    Raises:
+        SetupError: there is none.
+    """
     if name not in DRIVERS:
         raise SetupError(
             f"{name} is not a software adapter", f"choose one of: {', '.join(DRIVERS)}"
@@ -130,7 +139,10 @@ def known(name: str) -> Driver:
 
 
 def prepare(python: str, wanted: str) -> None:
-    """Write .adapter/env. `wanted` names a driver to use whatever the machine has, or is empty."""
+    """Write .adapter/env.
+
+    wanted: a driver to use even if the machine has an adapter; empty to decide.
+    """
     settings = FOLDER / "env"
     name = known(wanted).name if wanted else decide(python)
     if name == "own":
@@ -143,7 +155,11 @@ def prepare(python: str, wanted: str) -> None:
 
 
 def use(driver: Driver, python: str, reason: str) -> str:
-    """The settings of a software driver; one just unpacked has to be found by tinygate."""
+    """Unpack a software driver if need be, check that tinygate finds it, and return its env file.
+
+    Raises:
+        SetupError: it cannot be unpacked, or tinygate finds no adapter in it.
+    """
     if ":" in str(FOLDER):
         raise SetupError(
             f"the folder {FOLDER.parent} has a colon in its name, which no library path can hold",
@@ -165,7 +181,7 @@ def use(driver: Driver, python: str, reason: str) -> str:
         (folder / "ready").unlink()
         raise SetupError(
             f"{driver.name} is unpacked, but tinygate finds no adapter in it",
-            f"see what it says: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
+            f"see its messages: . {settings} && VK_LOADER_DEBUG=all {python} -m tinygate probe",
             said,
         )
     say(f"software adapter: {found.get('name')}")
@@ -173,7 +189,7 @@ def use(driver: Driver, python: str, reason: str) -> str:
 
 
 def main() -> int:
-    """Exit code 0, 1 after saying what failed, or 130 after Ctrl-C."""
+    """Prepare the drivers, and return the exit code: 1 if one failed, 130 after Ctrl-C, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, add_help=True)
     parser.add_argument("--python", default=sys.executable, help="the one tinygate is installed in")
     parser.add_argument("--driver", default=os.environ.get(OVERRIDE, ""), help="use this driver")
@@ -199,7 +215,7 @@ def main() -> int:
             print(trouble.render(), file=sys.stderr)
             failed = True
         except KeyboardInterrupt:
-            print("setup: interrupted; run it again to go on", file=sys.stderr)
+            print("setup: interrupted; run it again to continue", file=sys.stderr)
             return 130
     return int(failed)
 

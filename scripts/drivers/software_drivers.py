@@ -1,9 +1,9 @@
-"""The software Vulkan drivers that the scripts can unpack, and what is done with one.
+"""Unpack software Vulkan drivers, and write the files that point a Vulkan loader to them.
 
-Standard library only. Each lies in a folder of its own: `root` with the libraries, `icd.json` for
-the Vulkan loader, `env` for a shell to source, and `ready` once it is complete.
+Standard library only. Each driver has a folder: `root` with the libraries, `icd.json` for the
+Vulkan loader, `env` for a shell to source, and `ready` once it is complete.
 
-A further driver is one more row below.
+A new driver is one more row below.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from debian_sources import archive, machine_sources, retarget
 class Driver:
     """One software driver.
 
-    packages: asked of apt by name; whatever they need and the machine lacks comes along.
+    packages: the packages to unpack; their dependencies are added unless installed.
     icd: the driver's manifest, a pattern below the packages' root.
     suites: Debian's suites to take them from, by the machine's codename ("" for any other); the
-        last one goes first. Without an entry: the machine's own sources.
-    alone: the packages hold programs as well, whose needs are not the driver's: none come along.
+        last one is preferred. Without an entry: the machine's sources.
+    alone: add no dependencies, since the packages hold programs too, which need much more.
     own_libc: it needs a newer C library than the machine's. Every library is unpacked with it, and
-        the Python that opens it has to be started through that library's own linker.
+        the Python that opens it has to be started through the linker of that C library.
     """
 
     name: str
@@ -46,7 +46,7 @@ _MESA = ("libvulkan1", "mesa-vulkan-drivers")
 _LAVAPIPE = "usr/share/vulkan/icd.d/lvp_icd*.json"
 _ROWS = (
     Driver("lavapipe", _MESA, _LAVAPIPE),
-    # libdrm's libraries are named, since an older one lacks functions, which shows only when run.
+    # libdrm is named because the linker accepts an older one, which fails only when called.
     Driver(
         "lavapipe25",
         (*_MESA, "libdrm2", "libdrm-amdgpu1"),
@@ -66,20 +66,24 @@ DEFAULT = "lavapipe"
 
 
 def release() -> Mapping[str, str]:
-    """What the distribution says of itself (os-release)."""
+    """Read the distribution's os-release file."""
     with contextlib.suppress(OSError):
         return platform.freedesktop_os_release()
     return {}
 
 
 def identity(driver: Driver) -> str:
-    """What an unpacked driver belongs to: its row above, the distribution, the processor."""
+    """Describe what an unpacked driver depends on: its row above, distribution, processor."""
     system = f"{release().get('ID')} {release().get('VERSION_ID')} {platform.machine()}"
     return f"{driver}\n{system}\n"
 
 
 def suites(driver: Driver, system: Mapping[str, str]) -> tuple[str, ...]:
-    """The suites to take a driver from on this system; none where its own sources are meant."""
+    """List the suites to take a driver from on this system; none for the machine's sources.
+
+    Raises:
+        SetupError: the driver needs Debian's suites, and this system is not Debian.
+    """
     if not driver.suites:
         return ()
     if system.get("ID") != "debian":
@@ -91,7 +95,11 @@ def suites(driver: Driver, system: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def apt_for(driver: Driver, work: Path) -> PrivateApt:
-    """apt with the sources that the driver is taken from, its lists read."""
+    """Set up a private apt with the driver's sources, and read its package lists.
+
+    Raises:
+        SetupError: the driver needs other suites, and no source of this machine can be retargeted.
+    """
     system = release()
     wanted = suites(driver, system)
     text = ""
@@ -110,7 +118,11 @@ def apt_for(driver: Driver, work: Path) -> PrivateApt:
 
 
 def fetch(driver: Driver, folder: Path) -> None:
-    """Download the driver's packages and unpack them into folder/root, complete or not at all."""
+    """Download the driver's packages and unpack them into folder/root, completely or not at all.
+
+    Raises:
+        SetupError: a program, a package or a library is missing.
+    """
     for tool in ("apt-get", "dpkg", "ldd"):
         if shutil.which(tool) is None:
             raise SetupError(
@@ -123,8 +135,8 @@ def fetch(driver: Driver, folder: Path) -> None:
     root.mkdir(parents=True)
     apt = apt_for(driver, work)
     planned = [] if driver.alone else apt.resolve(driver.packages)
-    # Named ones always (apt leaves them out where they are installed), then what is new. An
-    # upgrade of what the machine has is rarely needed by the driver; the linker is the judge.
+    # The named packages always (apt's plan omits installed ones), then new dependencies. Upgrades
+    # are rarely needed, so they are added only if the linker misses something.
     new = [package for package in planned if not package.upgrade]
     named = [name for name in driver.packages if name not in {package.name for package in new}]
     apt.unpack([*named, *(package.pinned for package in new)], root)
@@ -136,7 +148,7 @@ def fetch(driver: Driver, folder: Path) -> None:
         missing = check(driver, root)
     if missing:
         raise SetupError(
-            f"{driver.name}'s driver needs what this machine lacks: {', '.join(missing)}",
+            f"{driver.name} needs libraries that this machine does not have: {', '.join(missing)}",
             f"as root: apt-get install {' '.join(driver.packages)}; then run this again",
         )
     root.rename(folder / "root")
@@ -145,8 +157,10 @@ def fetch(driver: Driver, folder: Path) -> None:
 
 
 def upgradable(planned: Sequence[Package]) -> list[str]:
-    """The upgrades that may be taken. Never the C library: one that differs from the running
-    Python's ends in a crash."""
+    """List the planned upgrades except the C library.
+
+    A C library that differs from the running Python's would crash it.
+    """
     return [
         package.pinned
         for package in planned
@@ -155,7 +169,7 @@ def upgradable(planned: Sequence[Package]) -> list[str]:
 
 
 def check(driver: Driver, root: Path) -> list[str]:
-    """Leave only what the driver can use below root; what the linker does not find for it."""
+    """Prune root to what the driver can use, and list what the linker does not find for it."""
     library = find_library(driver, root)
     prune(root, (library, find_manifest(driver, root)))
     loaders = [path for folder in library_folders(root) for path in folder.glob("libvulkan.so.1")]
@@ -176,7 +190,11 @@ def prune(root: Path, named: Sequence[Path]) -> None:
 
 
 def find_manifest(driver: Driver, root: Path) -> Path:
-    """The driver's own manifest."""
+    """Find the driver's manifest below root.
+
+    Raises:
+        SetupError: the packages have none.
+    """
     for path in sorted(root.glob(driver.icd)):
         return path
     raise SetupError(
@@ -186,7 +204,11 @@ def find_manifest(driver: Driver, root: Path) -> Path:
 
 
 def find_library(driver: Driver, root: Path) -> Path:
-    """The shared library that the driver's own manifest names, by path or for the linker."""
+    """Find the shared library that the driver's manifest names, by path or by name alone.
+
+    Raises:
+        SetupError: the packages do not have it.
+    """
     manifest = find_manifest(driver, root)
     named = Path(json.loads(manifest.read_text())["ICD"]["library_path"])
     for folder in (manifest.parent, *library_folders(root)):
@@ -199,26 +221,28 @@ def find_library(driver: Driver, root: Path) -> Path:
 
 
 def linker(root: Path) -> Path:
-    """The dynamic linker of an unpacked C library."""
+    """Find the dynamic linker of an unpacked C library.
+
+    Raises:
+        SetupError: there is none.
+    """
     for folder in library_folders(root):
         for path in sorted(folder.glob("ld-linux-*.so.*")):
             return path
-    raise SetupError(
-        f"{root} has no dynamic linker of its own", "this processor is not one that is catered for"
-    )
+    raise SetupError(f"{root} has no dynamic linker", "this processor is not supported")
 
 
 def manifest(text: str, library: Path) -> str:
-    """A Vulkan driver manifest that names its library by absolute path."""
+    """Rewrite a Vulkan driver manifest to name its library by absolute path."""
     document = json.loads(text)
     document["ICD"]["library_path"] = str(library)
     return json.dumps(document, indent=2) + "\n"
 
 
 def wrapper(linker: Path, libraries: Sequence[Path], python: str) -> str:
-    """A program that starts Python on another C library than the machine's.
+    """Write a shell program that starts Python on another C library than the machine's.
 
-    The library path is an argument, so that no program started from there inherits it.
+    The library path is an argument of the linker, so that child processes do not inherit it.
     """
     path = shlex.quote(":".join(map(str, libraries)))
     program = shlex.quote(python)
@@ -229,9 +253,10 @@ def wrapper(linker: Path, libraries: Sequence[Path], python: str) -> str:
 def environment(
     manifest: Path, libraries: Sequence[Path], runtime: Path, worker: Path | None = None
 ) -> str:
-    """The shell lines that lead a Vulkan loader to this driver and to no other.
+    """Write the shell lines that point a Vulkan loader to this driver alone.
 
-    worker: the Python that the driver has to be opened with; it knows the libraries by itself.
+    worker: the Python that has to open the driver, if the driver needs another C library; it finds
+        the libraries without LD_LIBRARY_PATH.
     """
     icd = shlex.quote(str(manifest))
     lines = [f"export VK_DRIVER_FILES={icd}", f"export VK_ICD_FILENAMES={icd}"]
@@ -240,7 +265,7 @@ def environment(
     else:
         path = shlex.quote(":".join(map(str, libraries)))
         lines.append(f'export LD_LIBRARY_PATH={path}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
-        # Another of these files may have been sourced before; a worker of the user's own stays.
+        # Undo another of these files that was sourced before, but keep a worker that the user set.
         ours = f"{shlex.quote(str(runtime.parent))}/*"
         drop = "unset TINYGATE_WORKER_PYTHON"
         lines.append(f'case "${{TINYGATE_WORKER_PYTHON:-}}" in {ours}) {drop} ;; esac')
@@ -250,7 +275,10 @@ def environment(
 
 
 def activate(driver: Driver, folder: Path, python: str) -> tuple[str, bool]:
-    """The environment text for an unpacked driver, unpacking it first; and whether it is new."""
+    """Write the env file of a driver, unpacking the driver first if need be.
+
+    Returns the text of the file, and whether the driver was unpacked now.
+    """
     ready = folder / "ready"
     fresh = not ready.is_file() or ready.read_text() != identity(driver)
     if fresh:

@@ -1,1 +1,1 @@
-"""docs/precision.md: `convert` stores a report, `stored` reads it, `tables` and `page` write."""
+"""Write docs/precision.md: `convert` stores a report, `stored` reads it, `page` writes tables."""

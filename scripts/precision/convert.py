@@ -2,8 +2,8 @@
 
     python -m scripts.precision.convert REPORT.json FILE.csv --command 'what made the report'
 
-A report is about forty times as large as what is stored of it. FILE is written only where the whole
-report could be read. Exit 1 where it could not, 3 where it names no adapter.
+The CSV is about a fortieth of the report's size. FILE is written only if the whole report could be
+read. Exit 1 if it could not, 3 if an engine of it found no adapter.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .stored import COLUMNS, KIND, StoredError
 
 Object = dict[str, Any]
 VERSIONS = (2, 3)
-# What the tables show of a number has at most three digits.
+# The tables show at most three digits of a number.
 DIGITS = 7
 
 
 class NoAdapterError(Exception):
-    """A report of an engine that found no adapter: nothing was measured there."""
+    """An engine of the report found no adapter, so nothing was measured on it."""
 
 
 def convert(name: str, document: object, command: str) -> str:
-    """The CSV of one report.
+    """Convert one report to CSV.
 
     Raises:
-        StoredError: naming the report and what is wrong with it.
-        NoAdapterError: where an engine found no adapter.
+        StoredError: the report cannot be read; the message says what is wrong with it.
+        NoAdapterError: an engine found no adapter.
     """
     version = document.get("schema_version") if isinstance(document, dict) else None
     if not isinstance(document, dict) or version not in VERSIONS:
@@ -56,7 +56,7 @@ def convert(name: str, document: object, command: str) -> str:
 
 
 def _identity(document: Object, command: str) -> Iterator[tuple[str, object]]:
-    """What was run on what; the keys of an engine begin with its name."""
+    """List what was run on what; the keys of an engine begin with its name."""
     yield "kind", KIND
     yield "command", command
     for key in ("tinygate", "schema_version", "started", "seed", "exit_code"):
@@ -99,18 +99,18 @@ def _case(case: Object) -> Object:
         "used": _number(_used(case)),
         "check": _deciding(case),
         "failed": ";".join(failed),
-        # A failed check says enough; without one, only the reason tells why this is no PASS.
+        # A failed check explains a FAIL; without one, only the reason does.
         "reason": "" if failed or case["status"] == "PASS" else case["reason"],
     }
 
 
 def _used(item: Object) -> Any:
-    """The share of its limit that a case or a check used."""
+    """Return how much of its limit a case or a check used."""
     return item["used"]
 
 
 def _deciding(case: Object) -> str:
-    """The check that used most of its limit; the reference's is not the path's."""
+    """Name the path's check that used most of its limit; the reference's does not count."""
     used = _used(case)
     return next(
         (
@@ -123,7 +123,7 @@ def _deciding(case: Object) -> str:
 
 
 def _number(value: float | str | None) -> str:
-    """A number as the reports write it, where what is not finite is a string."""
+    """Format a number of a report; the report writes a non-finite one as a string."""
     return "" if value is None else f"{float(value):.{DIGITS}g}"
 
 
@@ -132,7 +132,7 @@ def _text(value: object) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the file; 0, or why not."""
+    """Write the file, and return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("report", type=Path)
     parser.add_argument("file", type=Path)

@@ -1,12 +1,11 @@
-"""Write what docs/precision.md and README.md say of paths, or check that it is true.
+"""Write the generated parts of docs/precision.md and README.md, or check them.
 
     python -m scripts.precision [--check]
 
-A table stands between `<!-- table: NAME -->` and `<!-- end -->`; everything else is written by
-hand and stays. A path that has no section yet gets a skeleton of one, to be written out by hand.
-With --check nothing is written, and 1 is the exit code where the page is out of date. The numbers
-come from docs/measurements/*.csv, the declarations from the built-in table, the faults from
-tests/faults.
+A table is between `<!-- table: NAME -->` and `<!-- end -->`; everything else is written by hand and
+stays. A path without a section gets a skeleton of one, to complete by hand. With --check nothing is
+written, and the exit code is 1 if the page is out of date. The numbers come from
+docs/measurements/*.csv, the declarations from the built-in table, the faults from tests/faults.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pathlib import Path
 from .stored import StoredError, read_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-# From a clone without an installation, too; the readers of fault headers lie with the tests.
+# So that this runs in a clone without an installation; the readers of fault headers are in tests.
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from tinygate.core.fast_path import FastPath  # noqa: E402
@@ -39,28 +38,28 @@ _REGION = re.compile(
     r"(<!-- table: (?P<name>[^\n>]+?) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL
 )
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-# The regions of a path; one may stand in the page before its path is there.
+# The regions of a path; the page may have one before its path is registered.
 _OF_A_PATH = ("numerics ", "measured ")
 # Start, end, title and regions of a `## ` section.
 Section = tuple[int, int, str, list[str]]
 
 
 class PageError(Exception):
-    """A page whose marks do not fit its tables."""
+    """The marks of the page do not match the tables."""
 
 
 def fill(page: str, tables: Mapping[str, str]) -> str:
-    """The page with every region's body replaced.
+    """Replace the body of every region of the page.
 
     Raises:
-        PageError: naming a mark without an end, a region nothing fills, or a table without one.
+        PageError: a mark has no end, a region has no table, or a table no region.
     """
     found = _regions_of(page)
     if page.count("<!-- table: ") != len(found) or page.count("<!-- end -->") != len(found):
         raise PageError("a `<!-- table: NAME -->` without its `<!-- end -->`, or the reverse")
     for name in found:
         if name not in tables and not name.startswith(_OF_A_PATH):
-            raise PageError(f"nothing fills the region {name!r}")
+            raise PageError(f"no table for the region {name!r}")
     if missing := [name for name in tables if name not in found]:
         raise PageError(f"no region for {', '.join(map(repr, missing))}")
 
@@ -76,40 +75,40 @@ def _regions_of(page: str) -> list[str]:
 
 
 def _missing(page: str, path: FastPath) -> list[str]:
-    """The regions of a path that the page lacks."""
+    """List the regions of a path that the page does not have."""
     found = _regions_of(page)
     return [name for kind in _OF_A_PATH if (name := kind + path.name) not in found]
 
 
 def without_section(page: str, paths: Sequence[FastPath]) -> list[str]:
-    """The paths that the page has no section for, or one that lacks a region."""
+    """Name the paths that have no section on the page, or a section without one of its regions."""
     return [path.name for path in paths if _missing(page, path)]
 
 
 def add_sections(page: str, paths: Sequence[FastPath]) -> str:
-    """The page with a region for everything that is told of a path.
+    """Add the missing sections and regions of the paths to the page.
 
     A new section follows that of the path before it in `paths`; the first comes before the others.
-    A section that stands there without a region gets it at its end.
+    A section without one of its regions gets it at its end.
     """
     for at, path in enumerate(paths):
-        if not (lacking := _missing(page, path)):
+        if not (missing := _missing(page, path)):
             continue
-        marks = "".join(f"<!-- table: {name} -->\n<!-- end -->\n\n" for name in lacking)
+        marks = "".join(f"<!-- table: {name} -->\n<!-- end -->\n\n" for name in missing)
         sections = list(_sections(page))
-        own = [end for _, end, title, names in sections if _tells_of(path, title, names)]
-        if own:
-            place, text = own[0], marks
+        ends = [end for _, end, title, names in sections if _tells_of(path, title, names)]
+        if ends:
+            offset, text = ends[0], marks
         else:
-            place = _place(page, sections, paths[:at])
+            offset = _place(page, sections, paths[:at])
             text = f"## {path.name}\n\nSafe to try because: {path.why}.\n\n{marks}"
-        before, after = page[:place].rstrip("\n"), page[place:]
+        before, after = page[:offset].rstrip("\n"), page[offset:]
         page = f"{before}\n\n{text}{after}" if after else f"{before}\n\n{text.rstrip()}\n"
     return page
 
 
 def _sections(page: str) -> Iterator[Section]:
-    """Every `## ` section of the page."""
+    """Find every `## ` section of the page."""
     headings = list(_HEADING.finditer(page))
     edges = [match.start() for match in headings] + [len(page)]
     for match, (start, end) in zip(headings, pairwise(edges), strict=True):
@@ -121,7 +120,7 @@ def _tells_of(path: FastPath, title: str, names: list[str]) -> bool:
 
 
 def _place(page: str, sections: list[Section], before: Sequence[FastPath]) -> int:
-    """Where the section of a path belongs that follows these in the table."""
+    """Find the offset for a new section: after the section of the last path in `before`."""
     for path in reversed(before):
         for _, end, title, names in sections:
             if _tells_of(path, title, names):
@@ -131,7 +130,7 @@ def _place(page: str, sections: list[Section], before: Sequence[FastPath]) -> in
 
 
 def difference(old: str, new: str, name: str = "docs/precision.md") -> str:
-    """A unified diff, cut where it is long."""
+    """Return a unified diff of at most MAX_DIFF_LINES lines."""
     lines = list(
         difflib.unified_diff(
             old.splitlines(), new.splitlines(), name, "generated", lineterm="", n=1
@@ -148,7 +147,7 @@ def main(
     paths: Sequence[FastPath] = BUILTIN,
     readme: Path = README,
 ) -> int:
-    """Write or check; 0 where the page is in date, 1 where it is not or can't be made."""
+    """Write or check both pages; return 1 if one is out of date or cannot be made, else 0."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if out of date")
     options = parser.parse_args(arguments)
@@ -157,7 +156,7 @@ def main(
     if options.check and missing:
         print(
             f"precision: docs/precision.md has no section for {', '.join(missing)}\n"
-            f"hint: {COMMAND} writes it; then say there what the path does",
+            f"hint: {COMMAND} writes it; then describe the path in it",
             file=sys.stderr,
         )
         return 1
@@ -185,5 +184,5 @@ def main(
         page.write_text(new, encoding="utf-8")
         readme.write_text(filled, encoding="utf-8")
         for name in missing:
-            print(f"precision: new section {name}: say there what it does", file=sys.stderr)
+            print(f"precision: new section {name}: describe the path in it", file=sys.stderr)
     return 0

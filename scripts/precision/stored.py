@@ -1,8 +1,8 @@
-"""The stored measurements of `tinygate verify`: one CSV file a run, with its identity on top.
+"""Read the stored measurements of `tinygate verify`: one CSV file for each run.
 
 Lines that begin with `# ` say what was run on what, as `key: value`; a key that is an engine's
-begins with its name. Then come COLUMNS and a row per case. A row without a shape is the verdict of
-the path whose cases follow: its state stands in `status`, what is said about it in `reason`.
+begins with its name. Then come COLUMNS and a row per case. A row without a shape is the verdict on
+the path whose cases follow: its state is in `status`, its reason in `reason`.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ COLUMNS = (
 )
 _STATUSES = ("PASS", "FAIL", "ERROR", "SKIP")
 _PARENTHESES = re.compile(r" \([^)]*\)")
-# The one case that the framework's own numbers are for.
+# The case whose numbers the tables show for every path.
 CANONICAL = ("64x128x128", "uniform")
 
 
 class StoredError(Exception):
-    """A stored file or report that can't be read, with its name in the message."""
+    """A stored file or report cannot be read; the message names it."""
 
 
 @dataclass(frozen=True, order=True)
 class Platform:
-    """What a verdict was measured on."""
+    """The adapter, driver and engine that a verdict was measured on."""
 
     adapter: str
     driver: str
@@ -63,7 +63,7 @@ class Case:
     """One case of one path.
 
     max_abs, mean_rel, nmse: measured against the reference. predicted: the mean_rel that the path's
-    declaration predicts. used: the largest share of a limit, 1 being all of it, and `check` the one
+    declaration predicts. used: the largest fraction of a limit that is used, and `check` the check
     whose limit that is. failed: the checks that FAIL. None and "" are "not measured".
     """
 
@@ -94,10 +94,10 @@ class Stored:
 
 
 def read_folder(folder: Path) -> list[Stored]:
-    """Every path of every stored run, by file name; tables of another kind are left out.
+    """Read every path of every stored run, by file name; other kinds of tables are ignored.
 
     Raises:
-        StoredError: naming the file and what is wrong with it.
+        StoredError: a file cannot be read; the message names it and says what is wrong.
     """
     found: list[Stored] = []
     for file in sorted(folder.glob("*.csv")):
@@ -110,10 +110,10 @@ def read_folder(folder: Path) -> list[Stored]:
 
 
 def parse(name: str, text: str) -> list[Stored]:
-    """The paths of one stored run; none of a file that says it is of another kind.
+    """Parse the paths of one stored run; a file of another kind has none.
 
     Raises:
-        StoredError: where the identity or a column is missing, or a cell is of another kind.
+        StoredError: the identity or a column is missing, or a cell has a wrong value.
     """
     identity, table = _split(text)
     if "kind" not in identity:
@@ -129,7 +129,7 @@ def parse(name: str, text: str) -> list[Stored]:
 
 
 def _split(text: str) -> tuple[dict[str, str], str]:
-    """The identity, and the CSV below it."""
+    """Split a file into its identity and the CSV below it."""
     identity: dict[str, str] = {}
     while text.startswith("#"):
         line, _, text = text.partition("\n")
@@ -156,7 +156,7 @@ def _paths(name: str, identity: Mapping[str, str], table: str) -> Iterator[Store
         elif verdict is None or any(row[key] != verdict[key] for key in ("path", "engine")):
             raise StoredError(
                 f"{at}: a case of {row['path']!r} on {row['engine']!r} "
-                "that does not stand below its path's verdict"
+                "that is not below its path's verdict"
             )
         else:
             cases.append(_case(at, row))
@@ -171,7 +171,7 @@ def _platform(identity: Mapping[str, str], engine: str) -> Platform:
 
 
 def _rows(name: str, table: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each row by column, with its place in the file's table for messages."""
+    """Read each row by column, with its location for messages."""
     lines = csv.reader(io.StringIO(table), strict=True)
     head = next(lines, [])
     if missing := [column for column in COLUMNS if column not in head]:
@@ -210,13 +210,13 @@ def _case(at: str, row: Mapping[str, str]) -> Case:
 
 
 def share(case: Case) -> float:
-    """The share of a limit that a case used; NaN is over every limit."""
+    """Return how much of a limit a case used; NaN is over every limit."""
     used = case.used or 0.0
     return math.inf if math.isnan(used) else used
 
 
 def most_used(cases: list[Case]) -> Case | None:
-    """The case that used the largest share of a limit, if one used any."""
+    """Return the case that used most of a limit, if one used any."""
 
     def rank(case: Case) -> tuple[float, str]:
         return share(case), f"{case.shape} {case.family}"
@@ -225,14 +225,14 @@ def most_used(cases: list[Case]) -> Case | None:
 
 
 def canonical(cases: list[Case]) -> Case | None:
-    """The case 64x128x128 uniform, if it was run and measured."""
+    """Return the case 64x128x128 uniform, if it was run and measured."""
     return next(
         (c for c in cases if (c.shape, c.family) == CANONICAL and c.max_abs is not None), None
     )
 
 
 def failing(cases: list[Case]) -> dict[tuple[str, str], list[str]]:
-    """(family, the checks that failed) -> shapes, of cases that FAIL."""
+    """Group the shapes of failing cases by family and failed checks."""
     found: dict[tuple[str, str], list[str]] = {}
     for case in cases:
         if case.status == "FAIL":

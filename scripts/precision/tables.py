@@ -1,4 +1,4 @@
-"""The tables of docs/precision.md: Markdown from stored runs, declarations and fault headers."""
+"""Make the tables of docs/precision.md from stored runs, declarations and fault headers."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ MAX_SHAPES = 4
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; a `|` in a cell is escaped."""
+    """Format a Markdown table; a `|` in a cell is escaped."""
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    for row in rows:
-        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
+    lines += ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
     return "\n".join(lines)
 
 
 def regions(stored: list[Stored], paths: Sequence[FastPath] = BUILTIN) -> dict[str, str]:
-    """The name of each region of the page -> its Markdown."""
+    """Make the Markdown of each region of the page, by its name."""
     names = [path.name for path in paths]
     found = {
         "overview": overview(stored, names),
@@ -52,7 +51,7 @@ def regions(stored: list[Stored], paths: Sequence[FastPath] = BUILTIN) -> dict[s
 
 
 def default_paths(paths: Sequence[FastPath]) -> str:
-    """README's sentence about what `verify` runs by itself."""
+    """Write README's sentence about the paths that `verify` runs by default."""
     *names, last = [path.name for path in paths if not path.opt_in]
     listed = f"{', '.join(names)} and {last}" if names else last
     return (
@@ -62,12 +61,12 @@ def default_paths(paths: Sequence[FastPath]) -> str:
 
 
 def section(path: str) -> str:
-    """The built-in path that a measured one belongs to: a matrix size of its own is no section."""
+    """Return the path whose section a measured path belongs to: its name without a matrix size."""
     return _SIZES.sub("", path)
 
 
 def overview(stored: list[Stored], names: Sequence[str]) -> str:
-    """Path by state and reason, with the platforms it holds on."""
+    """List each path's states with their reasons and platforms."""
     rows: list[tuple[str, str, str]] = []
     for name in names:
         states: dict[str, list[str]] = {}
@@ -81,7 +80,7 @@ def overview(stored: list[Stored], names: Sequence[str]) -> str:
 
 
 def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[Stored]]]:
-    """Runs of one platform and path together, in the order of their names."""
+    """Group runs by platform and path, in the order of their names."""
     found: dict[tuple[Platform, str], list[Stored]] = {}
     for one in stored:
         found.setdefault((one.platform, one.path), []).append(one)
@@ -89,24 +88,26 @@ def grouped(stored: Iterable[Stored]) -> list[tuple[tuple[Platform, str], list[S
 
 
 def _state(group: list[Stored]) -> str:
-    """The state that several runs leave: rejected anywhere is rejected, for the case that used most
-    of its limit."""
+    """Combine the states of several runs, with the reason of the run that used most of a limit.
+
+    Rejected in any run is rejected.
+    """
     order = ("rejected", "unverified", "active", "unavailable")
 
     def rank(one: Stored) -> tuple[int, float]:
-        place = order.index(one.state) if one.state in order else order.index("active")
+        position = order.index(one.state) if one.state in order else order.index("active")
         case = most_used(list(one.cases))
-        return place, -share(case) if case else 0.0
+        return position, -share(case) if case else 0.0
 
     found = min(group, key=rank)
     if found.state == "active" or not found.reason:
         return found.state
-    # Which rows and columns is told by the report itself.
+    # The rows and columns are in the report itself.
     return f"{found.state}: {re.split(', (?:rows|columns) ', found.reason)[0]}"
 
 
 def measured(stored: list[Stored]) -> str:
-    """What ran on each platform, the canonical case's numbers, and what failed."""
+    """List what ran on each platform, the canonical case's numbers, and what failed."""
     if not stored:
         return NOT_MEASURED
     groups = grouped(stored)
@@ -157,7 +158,7 @@ def _ran(row: tuple[tuple[Platform, str], list[Stored], list[Case]]) -> tuple[st
 
 
 def _used(case: Case) -> str:
-    """How much of its limit a case used, by which check, and where."""
+    """Say how much of its limit a case used, by which check, and where."""
     used = share(case)
     text = f"{100 * used:.3g} %" if used < 10 else f"{used:.3g} times"
     check = f" ({case.check})" if case.check else ""
@@ -172,8 +173,8 @@ def _canonical(key: tuple[Platform, str], case: Case) -> tuple[str, ...]:
     return _where(key), max_abs, _rel(case.mean_rel), predicted, ratio
 
 
-def _rel(share: float | None) -> str:
-    return "—" if share is None else f"{100 * share:.3g} %"
+def _rel(error: float | None) -> str:
+    return "—" if error is None else f"{100 * error:.3g} %"
 
 
 def _failing(key: tuple[Platform, str], cases: list[Case]) -> list[tuple[str, ...]]:
@@ -187,7 +188,7 @@ def _failing(key: tuple[Platform, str], cases: list[Case]) -> list[tuple[str, ..
 
 
 def numerics(path: FastPath) -> str:
-    """What BUILTIN declares, and the limit that follows from it at K = 128 and K = 4096."""
+    """List what a path declares, and its conformance limit at K = 128 and K = 4096."""
     declared = (
         f"storage: A {path.a}, B {path.b}; products {path.products}; "
         f"accumulate {path.accumulate}; output {path.output}"
@@ -210,7 +211,7 @@ def numerics(path: FastPath) -> str:
 
 
 def prediction(paths: Sequence[FastPath]) -> str:
-    """The error each path's declaration predicts on 64x128x128 uniform, seed 12345."""
+    """List the error that each path's declaration predicts on 64x128x128 uniform, seed 12345."""
     rng = stream(DEFAULT_SEED, 0)
     A = uniform(rng, 64, 128, -0.2, 0.2)
     B = uniform(rng, 128, 128, -0.2, 0.2)
@@ -228,7 +229,7 @@ def prediction(paths: Sequence[FastPath]) -> str:
 
 
 def caught(found: Sequence[Fault]) -> str:
-    """How many faults each declared format has, and which checks see them."""
+    """Count the faults of each declared format, and the checks that see them."""
     by: dict[str, list[Fault]] = {}
     for fault in found:
         by.setdefault(_format(fault.path), []).append(fault)
@@ -242,14 +243,16 @@ def caught(found: Sequence[Fault]) -> str:
 
 
 def checks_of(fault: Fault) -> set[str]:
-    """The checks that a fault's header names, in any family."""
+    """Collect the checks that a fault's header names, in any family."""
     return {check for groups in fault.must_fail.values() for group in groups for check in group}
 
 
 def _format(path: FastPath) -> str:
     parts = [f"A {path.a}"] if path.a != "f32" else []
     parts.append(f"B {path.b}")
-    for key in ("products", "accumulate", "output"):
-        if (value := getattr(path, key)) != "f32":
-            parts.append(f"{key} {value}")
+    parts += [
+        f"{key} {value}"
+        for key in ("products", "accumulate", "output")
+        if (value := getattr(path, key)) != "f32"
+    ]
     return ", ".join(parts)

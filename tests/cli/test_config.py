@@ -128,7 +128,7 @@ def test_a_pyproject_without_a_table_is_passed_over(tmp_path: Path, text: str) -
         ("output-format = []", "output-format is a list, expected a string", ""),
         ("verify = 1", "verify is an integer, expected a table", ""),
         ("[verify]\nseed = []", "verify.seed is a list, expected an integer", ""),
-        ('output-format="a"\noutput_format="b"', "output_format is there twice", ""),
+        ('output-format="a"\noutput_format="b"', "output_format is set twice", ""),
         ("seed = 1\nquiet = = 2", "line 2: not valid TOML: Invalid value", ""),
         ("seed = 1\nseed = 2", "not valid TOML: Cannot overwrite a value", ""),
         ("seed =", "not valid TOML: ", ""),

@@ -64,7 +64,7 @@ def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]
         assert run(["new", "x"]) == 2
         captured = capsys.readouterr()
         assert captured.out == ""
-        assert captured.err.startswith(f"tinygate: {name} is there already\nhint: ")
+        assert captured.err.startswith(f"tinygate: {name} already exists\nhint: ")
         assert [file.name for file in folder.iterdir()] == [name]
         (folder / name).unlink()
 

@@ -115,7 +115,7 @@ def test_replay_says_where_the_inputs_are_not_the_saved_ones(
     other = rewritten(saved, tmp_path, {"about.npy": about(seed=1)})
     assert run(["replay", str(other)]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
-    assert "inputs drawn otherwise than saved; outputs not compared" in last
+    assert "inputs differ from the saved ones; outputs not compared" in last
 
 
 def test_replay_on_another_adapter_says_so(
@@ -132,7 +132,7 @@ def test_replay_on_another_adapter_says_so(
     assert run(["replay", str(other)]) == 1
     err = capsys.readouterr().err
     assert f"note: the case was saved by {engine} on 'a card \\x1b[31m'" in err
-    assert f"; this is {engine} on {adapter}\n" in err
+    assert f"; this run used {engine} on {adapter}\n" in err
     assert "\x1b" not in err
 
 
@@ -216,7 +216,7 @@ def test_a_path_from_a_manifest_is_found_again_and_its_loss_is_exit_2(
     moved = tmp_path / "moved.toml"
     manifest.rename(moved)
     assert run(["replay", str(file)]) == 2
-    assert "is not there any more" in capsys.readouterr().err
+    assert f"{manifest}: file not found" in capsys.readouterr().err
     assert run(["replay", str(file), "--path", str(moved)]) == 1
     assert "outputs same bits as saved" in capsys.readouterr().out
 
@@ -227,7 +227,7 @@ def test_a_manifest_is_only_looked_for_where_it_can_be_one(case_file: Path) -> N
     assert replay._manifests(case, ["f16-storage"]) == []
     assert replay._manifests(case, ["a.toml"]) == ["a.toml"]
     for file in ("/dev/zero", "/etc/passwd", "no\0.toml", "x" * 5000 + ".toml", "/nowhere/x.toml"):
-        with pytest.raises(UsageError, match="not there any more"):
+        with pytest.raises(UsageError, match="file not found"):
             replay._manifests(replace(case, file=file), [])
 
 

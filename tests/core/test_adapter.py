@@ -80,7 +80,7 @@ def test_no_adapter_at_all_is_not_a_wrong_name(query: str | None) -> None:
 
 def test_a_software_adapter_is_noted_with_the_gpu_that_is_there() -> None:
     (note,) = notes([CPU, SMALL, BIG], CPU)
-    assert note.startswith("llvmpipe is a software adapter, though Big GPU is here")
+    assert note.startswith("llvmpipe is a software adapter, though Big GPU is available")
     (note,) = notes([CPU], CPU)
     assert note.startswith("llvmpipe is a CPU adapter")
     (note,) = notes([CPU, adapter(1, "another", "CPU")], CPU)

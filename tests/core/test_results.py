@@ -14,11 +14,15 @@ from tinygate.core.adapter import Platform
 from tinygate.core.family import ACTIVATING_FAMILIES
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, PathResult, Report
+from tinygate.core.shape import Shape
+from tinygate.core.shape_class import class_of
 from tinygate.core.status import Check, State, Status, worst
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 STATUSES = st.lists(st.sampled_from(Status), max_size=6)
-BLANK = CaseResult("f16-storage", "64x128x128", "main/K128", "uniform", 12345)
+BLANK = CaseResult(
+    "f16-storage", "64x128x128", class_of("main", Shape(64, 128, 128)), "uniform", 12345
+)
 
 
 def path(name: str, status: Status, state: State = State.UNVERIFIED) -> PathResult:
@@ -111,7 +115,7 @@ def test_max_abs_is_held_against_one_hundredth_of_the_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measured", "limit", "budget"),
+    ("measured", "limit", "used"),
     [
         (0.12, 1.0, 0.12),
         (3.0, 1.5, 2.0),
@@ -126,12 +130,12 @@ def test_max_abs_is_held_against_one_hundredth_of_the_mean() -> None:
     ],
 )
 def test_the_share_of_a_limit(
-    measured: float | None, limit: float | None, budget: float | None
+    measured: float | None, limit: float | None, used: float | None
 ) -> None:
-    assert Check("x", PASS, measured=measured, limit=limit).used == budget
+    assert Check("x", PASS, measured=measured, limit=limit).used == used
 
 
-def test_a_cases_margin_is_its_worst_and_not_the_references() -> None:
+def test_a_case_uses_what_its_tightest_check_uses_and_not_the_reference() -> None:
     def check(name: str, measured: float | None) -> Check:
         return Check(name, PASS, measured=measured, limit=1.0)
 

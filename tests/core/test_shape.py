@@ -109,11 +109,12 @@ def test_the_suites_of_the_command_line() -> None:
     head = "1x256x50257 4x50257x256"
     assert written == {
         "smoke": "64x128x128 17x33x65 1x77x131",
-        "ragged": "1x1x1 1x64x1 3x257x129 17x33x65 65x130x63 535x96x1024",
+        "ragged": "1x1x1 1x64x1 2x67x10 4x38x7 5x19x41 6x39x14 7x31x6 8x20x35 9x21x3 33x37x1 "
+        "19x1x36 40x40x40 300x12x5 3x11x700 3x257x129 17x33x65 65x130x63 535x96x1024",
         "inference": inference,
         "training": training,
         "head": head,
-        "production": f"{inference} {training} {head}",
+        "production": f"{inference} {training} {head} 8x4096x96 1x257x65541",
     }
     assert all(suite(name) == shapes for name, shapes in SUITES.items())
 
@@ -127,15 +128,24 @@ def test_an_unknown_suite_lists_the_known_ones(name: str) -> None:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("K", "rounded"), [(1, 1), (2, 2), (3, 4), (128, 128), (129, 256), (50257, 65536)]
-)
-def test_k_class(K: int, rounded: int) -> None:
-    assert Shape(5, K, 7).k_class == rounded
+def test_ragged_is_a_covering_set() -> None:
+    """Counted from the table, so that whoever changes it sees what it was for."""
+    ragged = SUITES["ragged"]
+    for axis in "MKN":
+        assert {getattr(shape, axis) % 8 for shape in ragged} == set(range(8)), axis
+    assert {shape.M for shape in ragged} >= set(range(1, 10))
+    assert any(shape.N == 1 and shape.M > 8 for shape in ragged)
+    assert any(shape.K == 1 and shape.M > 8 for shape in ragged)
+    assert any(shape.M == shape.K == shape.N > 8 for shape in ragged)
+    assert any(shape.M > 4 * shape.N > 4 for shape in ragged)
+    assert any(shape.N > 4 * shape.M for shape in ragged)
+    equal = [s for s in ragged if s.K == s.N and s.M != s.K]
+    assert not equal, "K is N by accident"
 
 
-@given(K=SIZES)
-def test_k_class_is_the_smallest_power_of_two_that_holds_k(K: int) -> None:
-    rounded = Shape(1, K, 1).k_class
-    assert rounded.bit_count() == 1
-    assert rounded // 2 < K <= rounded
+def test_production_reaches_what_indices_break_at() -> None:
+    production = SUITES["production"]
+    assert {256, 1024, 4096, 50257} <= {shape.K for shape in production}
+    assert any(shape.N > 1 << 16 for shape in production)
+    assert any(shape.K * shape.N > 1 << 24 for shape in production)
+    assert {*SUITES["inference"], *SUITES["training"], *SUITES["head"]} <= set(production)

@@ -226,9 +226,9 @@ def test_weight_7e4_in_a_gate(run: Run) -> None:
 def test_f32_mislabelled(run: Run, K: int) -> None:
     result = run(faults.fault("f32_mislabelled").path, Shape(4, K, 16))
     assert result.status is Status.FAIL
-    (budget,) = [check.used for check in result.checks if check.name == "conformance"]
-    assert budget is not None
-    assert budget > 4
+    (used,) = [check.used for check in result.checks if check.name == "conformance"]
+    assert used is not None
+    assert used > 4
 
 
 def test_subnormal(run: Run) -> None:

@@ -23,7 +23,7 @@ PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 SHAPE = "64x128x128"
 
 
-# ---- the seed's rule ----
+# ---- the activation rule ----
 
 
 def metrics(

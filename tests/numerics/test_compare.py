@@ -220,7 +220,7 @@ def test_outside_looks_at_every_array_and_stops_at_the_first_with_any() -> None:
     assert (found.count, found.first) == (1, (1, 2))
 
 
-# ---- the seed's metrics ----
+# ---- the metrics of the activation rule ----
 
 SMALL = hnp.array_shapes(min_dims=2, max_dims=2, max_side=9)
 FINITE = st.floats(-1e3, 1e3, width=32)
@@ -240,7 +240,7 @@ def pairs(draw: st.DrawFn) -> tuple[list[F32], list[F32]]:
 
 
 def brute_metrics(F: F32, R: F32) -> Metrics:
-    """The seed's rule written out once more, in one go."""
+    """Compute the activation rule's metrics once more, in one go."""
     f, r = F.reshape(-1).astype(np.float64), R.reshape(-1).astype(np.float64)
     mean_ref = float(np.mean(np.abs(r)))
     finite = np.isfinite(f)

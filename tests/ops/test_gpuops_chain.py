@@ -225,7 +225,7 @@ def lines(engine: str, environment: dict[str, str]) -> list[str]:
     return done.stdout.splitlines()
 
 
-PASSED = "<PathResult f16-storage PASS, active for main/K128>"
+PASSED = "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128>"
 
 
 def test_on_dawn() -> None:
@@ -269,7 +269,7 @@ def test_matrices_come_first_where_an_adapter_has_them() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "<PathResult coop-matrix PASS, active for main 8x8x8/K128>",
+        "<PathResult coop-matrix PASS, active for main 8x8x8 · M 33–128, K 65–128, N 65–128>",
         "coop-matrix True",
         "False f32",
         "True coop-matrix",

@@ -14,6 +14,7 @@ from tinygate.core.errors import ConfigError, UnknownNameError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Entry
 from tinygate.core.shape import Shape
+from tinygate.core.shape_class import class_of
 from tinygate.core.vocabulary import A_PACKERS, FEATURES, MAX_K_I32, PACKERS
 from tinygate.paths.builtin import BUILTIN, REFERENCE
 from tinygate.paths.registry import registered, select
@@ -159,15 +160,15 @@ THREE = replace(
 )
 def test_the_first_entry_that_takes_m_runs(M: int, name: str) -> None:
     assert THREE.entry(Shape(M, 5, 7)).name == name
-    assert THREE.shape_class(Shape(M, 5, 7)) == f"{name}/K8"
+    assert THREE.shape_class(Shape(M, 5, 7)) == class_of(name, Shape(M, 5, 7))
 
 
-def test_a_shape_class_is_entry_with_its_constants_and_k_and_nothing_else() -> None:
-    assert PATH.shape_class(Shape(1, 77, 131)) == "matvec ROWS=1/K128"
-    assert PATH.shape_class(Shape(3, 77, 1)) == "matvec ROWS=3/K128"
-    assert PATH.shape_class(Shape(64, 128, 128)) == "main/K128"
-    assert PATH.shape_class(Shape(9, 65, 3, "mlp")) == "main/K128"
-    assert PATH.shape_class(Shape(64, 129, 128)) == "main/K256"
+def test_a_shape_class_is_entry_with_its_constants_and_a_bucket_per_axis() -> None:
+    assert str(PATH.shape_class(Shape(1, 77, 131))) == "matvec ROWS=1 · M 1, K 65–128, N 129–256"
+    assert str(PATH.shape_class(Shape(3, 77, 1))) == "matvec ROWS=3 · M 2–8, K 65–128, N 1"
+    assert str(PATH.shape_class(Shape(64, 128, 128))) == "main · M 33–128, K 65–128, N 65–128"
+    assert str(PATH.shape_class(Shape(9, 65, 3, "mlp"))) == "main · M 9–32, K 65–128, N 3–4"
+    assert str(PATH.shape_class(Shape(64, 129, 128))) == "main · M 33–128, K 129–256, N 65–128"
 
 
 @settings(deadline=None)

@@ -113,8 +113,8 @@ BROKEN = {
     "syntax": ("def def", "SyntaxError"),
     "exit": ("raise SystemExit(7)", "SystemExit: 7"),
     "nothing": ("", "AttributeError"),
-    "number": ("offer = 7", "TypeError: it gives int, expected FastPath or PythonPath"),
-    "text": ("offer = 'abc'", "TypeError: it gives str"),
+    "number": ("offer = 7", "TypeError: it offers int, expected FastPath or PythonPath"),
+    "text": ("offer = 'abc'", "TypeError: it offers str"),
     "function": ("def offer(): return 1 / 0", "ZeroDivisionError"),
     "lines": ("raise ValueError('a\\nb\\x1b[31m')", "ValueError"),
     "endless": (
@@ -125,7 +125,10 @@ BROKEN = {
     ),
     "name": (python_path(RIGHT).replace('"mine"', '"Mine"'), "ConfigError: path 'Mine': name is"),
     "numerics": (python_path(RIGHT, accumulate="'f64'"), "accumulate is 'f64'"),
-    "no function": (python_path("run = 7"), "TypeError: path 'mine': run and stored are functions"),
+    "no function": (
+        python_path("run = 7"),
+        "TypeError: path 'mine': run and stored must be functions",
+    ),
     "no kernel": (
         "from tinygate import FastPath\noffer = FastPath('one', 'one', '/gone.wgsl', 'why')",
         "ConfigError: path 'one': kernel is '/gone.wgsl', expected a file that exists",
@@ -308,5 +311,5 @@ def test_a_path_the_worker_cannot_find(install: Install) -> None:
     (path,) = plugins.discover().paths
     for call, name in (("gone:some", "mine"), ("acme:some", "other")):
         gone = type(path)(**{**vars(path), "call": call, "name": name})
-        with pytest.raises(CannotVerifyError, match="offers no path"):
+        with pytest.raises(CannotVerifyError, match="does not offer path"):
             plugins.load_call(gone)

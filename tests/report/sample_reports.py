@@ -13,6 +13,8 @@ from tinygate.core.adapter import (
 )
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult, EngineAgreement, PathResult, Report
+from tinygate.core.shape import Shape
+from tinygate.core.shape_class import class_of
 from tinygate.core.status import Check, State, Status, worst
 
 # An escape sequence, an OSC title, markup, emoji, bidi override, CSI in 8 bits, a lone surrogate.
@@ -55,7 +57,7 @@ def case(
     return CaseResult(
         path=path,
         shape=shape,
-        shape_class="matmul/K128",
+        shape_class=class_of("matmul", Shape.parse(shape)),
         family=family,
         seed=12345,
         status=status,
@@ -89,7 +91,7 @@ def path(*cases: CaseResult, name: str = "f16-storage", missing: str = "") -> Pa
         reason=decided.reason if decided else missing,
         missing=missing,
         deciding=decided,
-        active_classes=("matmul/K128",) if status is Status.PASS else (),
+        active_classes=(class_of("matmul", Shape(64, 128, 128)),) if status is Status.PASS else (),
         source_hash="ab" * 32,
         cases=cases,
         engine="native",
@@ -123,7 +125,7 @@ def hostile() -> Report:
         case(Status.FAIL, reason=HOSTILE),
         path=HOSTILE,
         engine=HOSTILE,
-        shape_class=HOSTILE,
+        shape_class=class_of(HOSTILE, Shape(1, 1, 1)),
         hint=HOSTILE,
         replay=f"tinygate verify --path {HOSTILE}",
         checks=(Check(HOSTILE, Status.FAIL, HOSTILE, float("nan"), 0.0, HOSTILE),),

@@ -199,6 +199,7 @@ def test_gate_and_state_words() -> None:
     assert gate(FAILING.paths[0]) == "FAIL, uses 132 % of limit (max_abs)"
     good = replace(case(), status=Status.FAIL, reason="1 never written")
     assert gate(path(good)) == "FAIL"
-    assert state(replace(PASSING.paths[0], reason="whatever")) == "active"
+    active = state(replace(PASSING.paths[0], reason="whatever"))
+    assert active == "active: M 33–128, K 65–128, N 65–128"
     weaker = replace(PASSING.paths[0], state=State.PASSES_SOME, reason="needs integer too")
     assert state(weaker) == "passes positive, uniform (needs integer too)"

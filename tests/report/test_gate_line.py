@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from tinygate.core.metrics import Metrics
 from tinygate.core.results import CaseResult
+from tinygate.core.shape import Shape
+from tinygate.core.shape_class import class_of
 from tinygate.core.status import Check, Status
 from tinygate.report.gate_line import case_line, exponential, percent
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
 SHAPE = "64x128x128"
+CLASS = class_of("main", Shape.parse(SHAPE))
 
 
 # ---- numbers as JavaScript prints them; the expected ones were printed by node ----
@@ -115,7 +118,15 @@ def metrics(
 # ---- lines ----
 
 CASE = CaseResult(
-    "f16-storage", SHAPE, "main/K128", "uniform", 12345, PASS, "", metrics=metrics(), runs=2
+    "f16-storage",
+    SHAPE,
+    CLASS,
+    "uniform",
+    12345,
+    PASS,
+    "",
+    metrics=metrics(),
+    runs=2,
 )
 CANONICAL = (
     "[ops] f16-storage gate: mean|ref|=1.22e-1, max_abs=1.33e-4 (limit 1.22e-3), "
@@ -199,5 +210,5 @@ def test_nothing_is_measured_where_nothing_was_verified(status: Status) -> None:
 
 
 def test_a_blank_case_is_not_green() -> None:
-    not_run = CaseResult("f16-storage", SHAPE, "main/K128", "uniform", 12345)
+    not_run = CaseResult("f16-storage", SHAPE, CLASS, "uniform", 12345)
     assert case_line(not_run, single_shape=True) == "[ops] f16-storage gate: ERROR: not run"

@@ -85,7 +85,7 @@ def test_identity() -> None:
         "backend": "Vulkan",
         "subgroup_size": 8,
         "source_hash": "ab" * 32,
-        "shape_classes": ["matmul/K128"],
+        "shape_classes": ["matmul · M 33\u2013128, K 65\u2013128, N 65\u2013128"],
         "families": ["uniform", "positive"],
         "seed": 12345,
         "limits": {

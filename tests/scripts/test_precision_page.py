@@ -111,7 +111,7 @@ def test_a_section_before_its_path_says_so() -> None:
         ("<!-- table: a -->\n<!-- end -->\n<!-- end -->\n", "without its"),
         (
             "<!-- table: a -->\n<!-- end -->\n<!-- table: b -->\n<!-- end -->\n",
-            "fills the region 'b'",
+            "no table for the region 'b'",
         ),
         ("", "no region for 'a'"),
     ],

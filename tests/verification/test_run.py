@@ -21,6 +21,7 @@ from tinygate.core.shape import Shape
 from tinygate.core.status import Status
 from tinygate.paths.builtin import BUILTIN
 from tinygate.report.gate_line import lines
+from tinygate.verification.coverage import companions
 from tinygate.verification.plan import Plan
 from tinygate.verification.run import not_run, run
 from tinygate.worker.protocol import Opened
@@ -32,6 +33,11 @@ SECOND = replace(PATH, name="second", pill="second", requires=("subgroups",))
 SMALL, TILE = Shape(1, 77, 131), Shape(64, 128, 128)
 FOUR = ("uniform", "positive", "integer", "identity")
 PLAN = Plan((PATH,), (TILE,))
+
+
+def asked(plan: Plan) -> list[Case]:
+    """The cases at shapes that the plan names."""
+    return [case for case in plan.cases(PATH) if not case.companion]
 
 
 def adapter(*features: str) -> AdapterInfo:
@@ -102,7 +108,7 @@ def test_shapes_before_families_in_the_order_they_were_given() -> None:
 
 def test_a_case_is_whole() -> None:
     plan = replace(PLAN, seed=7, repeat=20)
-    for case, family in zip(plan.cases(PATH), FOUR, strict=True):
+    for case, family in zip(asked(plan), FOUR, strict=True):
         assert (case.path, case.shape, case.family) == (PATH, TILE, family)
         assert (case.seed, case.repeat) == (7, 20)
         assert case.id == case.not_run().id
@@ -136,7 +142,7 @@ def test_a_shape_that_is_named_twice_runs_once() -> None:
 )
 def test_k_searches_the_printed_id(keep: str | None, count: int) -> None:
     plan = replace(PLAN, shapes=(SMALL, TILE), filter=keep)
-    assert len(plan.cases(PATH)) == count
+    assert len(asked(plan)) == count
 
 
 def test_the_features_to_switch_on() -> None:
@@ -150,7 +156,8 @@ def test_a_blank_report_is_not_green() -> None:
     assert (report.exit_code, report.seed, report.required) == (3, 9, ("second",))
     assert report.version == __version__
     assert [path.status for path in report.paths] == [ERROR, ERROR]
-    assert [case.reason for case in report.cases] == ["not run"] * 8
+    assert {case.reason for case in report.cases} == {"not run"}
+    assert len(report.cases) == 2 * len(PLAN.cases(PATH))
     assert not report.active
     assert len(report.paths[0].source_hash) == 64
     assert not_run(replace(PLAN, filter="nothing")).exit_code == 3
@@ -167,13 +174,14 @@ def test_a_run_that_passes() -> None:
     assert report.platforms[0].adapter == worker.info
     assert report.platforms[0].numerics == MeasuredNumerics(subgroup_size=8)
     assert report.notes == ("llvmpipe is a CPU adapter: its verdicts say nothing about a GPU",)
-    assert worker.asked == [f"f16-storage/64x128x128/{family}" for family in FOUR]
+    assert worker.asked == [case.id for case in PLAN.cases(PATH)]
+    assert worker.asked[:4] == [f"f16-storage/64x128x128/{family}" for family in FOUR]
     assert log.events == [
         "opened llvmpipe 1",
         *(
             event
-            for i, family in enumerate(FOUR)
-            for event in (f"started {family} {i}/4", f"finished {family} PASS")
+            for i, case in enumerate(PLAN.cases(PATH))
+            for event in (f"started {case.family} {i}/8", f"finished {case.family} PASS")
         ),
         "judged f16-storage PASS",
     ]
@@ -185,7 +193,7 @@ def test_the_uniform_line_of_a_single_shape_has_no_suffix_and_any_other_has() ->
     *cases, _ = lines(verified(PLAN, Worker()))
     assert cases[0].endswith("— PASS")
     assert [line.split(" · ")[1:] for line in cases[1:]] == [
-        [f"64x128x128 {family}"] for family in FOUR[1:]
+        [f"{case.shape} {case.family}"] for case in PLAN.cases(PATH)[1:]
     ]
     twice = verified(replace(PLAN, shapes=(TILE, TILE)), Worker())
     assert next(iter(lines(twice))) == cases[0]
@@ -212,7 +220,7 @@ def test_one_family_that_fails_rejects_the_path_and_the_rest_still_runs() -> Non
     report = verified(replace(PLAN, shapes=(TILE, SMALL)), worker)
     assert report.exit_code == 1
     assert report.paths[0].state == "rejected"
-    assert len(worker.asked) == 8
+    assert len(worker.asked) == 16
     assert not report.active
 
 
@@ -247,7 +255,7 @@ def test_an_interrupted_run_reports_what_is_finished() -> None:
     first, second, *rest = report.cases
     assert (first.status, second.status) == (PASS, ERROR)
     assert second.reason == "not run: interrupted"
-    assert [case.reason for case in rest] == ["not run"] * 6
+    assert {case.reason for case in rest} == {"not run"}
     assert [path.status for path in report.paths] == [ERROR, ERROR]
     assert not report.active
     assert [event for event in log.events if event.startswith("finished")] == [
@@ -344,3 +352,28 @@ def test_a_replay_names_exactly_its_case() -> None:
             int(options["--seed"]),
         )
         assert [found.id for path in again.paths for found in again.cases(path)] == [case.id]
+
+
+def test_a_class_is_measured_beside_the_shape_where_all_families_run() -> None:
+    beside = [case for case in PLAN.cases(PATH) if case.companion]
+    assert {(case.shape, case.family) for case in beside} == {
+        (one.shape, one.family) for one in companions(PATH, TILE)
+    }
+    assert not replace(PLAN, families=("uniform", "integer")).cases(PATH)[2:]
+    twice = replace(PLAN, shapes=(TILE, Shape(65, 127, 100)))
+    assert len(twice.cases(PATH)) == len(PLAN.cases(PATH)) + 4, "a class is measured once"
+
+
+def test_a_companion_that_was_asked_for_runs_once_and_as_often_as_it_must() -> None:
+    one = Plan((PATH,), (Shape(1, 1, 1),)).cases(PATH)
+    integer = [case for case in one if case.family == "integer"]
+    assert [(case.repeat, case.companion) for case in integer] == [(10, False)]
+
+
+def test_a_suites_shape_moves_up_to_what_the_path_takes_and_a_typed_one_is_skipped() -> None:
+    path = replace(PATH, multiple_of=(1, 4, 8))
+    suite = replace(PLAN, paths=(path,), shapes=(), suite_shapes=(Shape(17, 33, 65),))
+    assert suite.cases(path)[0].shape == Shape(17, 36, 72)
+    typed = replace(suite, shapes=(Shape(17, 33, 65),), suite_shapes=())
+    (shape,) = {case.shape for case in typed.cases(path)}
+    assert shape == Shape(17, 33, 65)

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from tinygate.core.family import ACTIVATING_FAMILIES
 from tinygate.core.results import CaseResult, PathResult
+from tinygate.core.shape import Shape
 from tinygate.core.status import Check, State, Status
 from tinygate.paths.builtin import BUILTIN
 from tinygate.paths.source import source_hash
 from tinygate.report.gate_line import path_line
+from tinygate.verification.coverage import companions
 from tinygate.verification.verdict import judge_path, skip_path
 
 PASS, FAIL, SKIP, ERROR = Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR
@@ -22,14 +24,23 @@ SHAPE = "64x128x128"
 PATH = BUILTIN[0]
 
 
-def case(
-    family: str, status: Status = PASS, shape: str = SHAPE, group: str = "main/K128"
-) -> CaseResult:
+def case(family: str, status: Status = PASS, shape: str = SHAPE, seed: int = 12345) -> CaseResult:
     reason = "" if status is PASS else f"{family} is {status}"
-    return CaseResult("f16-storage", shape, group, family, 12345, status, reason)
+    group = PATH.shape_class(Shape.parse(shape))
+    return CaseResult("f16-storage", shape, group, family, seed, status, reason)
+
+
+def beside(shape: str = SHAPE) -> list[CaseResult]:
+    """What the class of a shape is measured at beside it, all passed."""
+    return [
+        replace(case(one.family, shape=one.shape.label, seed=one.seed or 12345), companion=True)
+        for one in companions(PATH, Shape.parse(shape))
+    ]
 
 
 FOUR = [case(family) for family in ACTIVATING_FAMILIES]
+WHOLE = [*FOUR, *beside()]
+CLASS = PATH.shape_class(Shape.parse(SHAPE))
 VERDICT = "[ops] f16-storage gate verdict: "
 
 
@@ -38,11 +49,13 @@ def judged(*cases: CaseResult) -> PathResult:
 
 
 def test_active() -> None:
-    found = judged(*FOUR)
+    found = judged(*WHOLE)
     assert (found.status, found.state, found.active, found.detected) == (PASS, "active", True, True)
-    assert path_line(found) == f"{VERDICT}PASS — f16-storage path active"
-    assert found.active_classes == ("main/K128",)
-    assert (found.cases, found.reason) == (tuple(FOUR), "")
+    assert path_line(found) == (
+        f"{VERDICT}PASS — f16-storage path active · M 33–128, K 65–128, N 65–128"
+    )
+    assert found.active_classes == (CLASS,)
+    assert (found.cases, found.reason) == (tuple(WHOLE), "")
     assert found.source_hash == source_hash(PATH)
 
 
@@ -103,47 +116,48 @@ def test_not_active_when_one_family_is_left_out(missing: str) -> None:
 
 
 @settings(deadline=None)
-@given(
-    given=st.lists(
-        st.tuples(
-            st.sampled_from([*ACTIVATING_FAMILIES, "normal"]),
-            st.sampled_from(Status),
-            st.sampled_from(
-                [("1x77x131", "matvec/K128"), (SHAPE, "main/K128"), ("9x99x9", "main/K128")]
-            ),
-        ),
-        max_size=16,
-        unique_by=lambda each: (each[0], each[2]),
-    )
-)
-def test_active_means_that_every_family_passed_on_every_shape(
-    given: list[tuple[str, Status, tuple[str, str]]],
-) -> None:
-    found = judged(*(case(family, status, *place) for family, status, place in given))
-    ran = [each for each in given if each[1] is not SKIP]
-    places = {place for *_, place in ran}
-    complete = {
-        place: all((family, PASS, place) in ran for family in ACTIVATING_FAMILIES)
-        for place in places
-    }
-    clean = all(status is PASS for _, status, _ in ran)
-    assert found.active == (bool(ran) and clean and all(complete.values()))
-    whole = {
-        group
-        for _, group in places
-        if all(done for (_, other), done in complete.items() if other == group)
-    }
-    assert set(found.active_classes) == (whole if clean else set())
-    assert len(set(found.active_classes)) == len(found.active_classes)
+@given(left_out=st.sets(st.integers(0, len(WHOLE) - 1), max_size=3))
+def test_active_means_that_all_of_the_class_was_measured(left_out: set[int]) -> None:
+    """The four families at the shape, and every companion; skipped is as good as not there."""
+    kept = [one for at, one in enumerate(WHOLE) if at not in left_out]
+    skipped = [replace(WHOLE[at], status=SKIP) for at in left_out]
+    for cases in (kept, [*kept, *skipped]):
+        found = judged(*cases)
+        assert found.active == (not left_out)
+        assert found.active_classes == ((CLASS,) if not left_out else ())
 
 
 def test_a_class_counts_only_where_each_of_its_shapes_is_complete() -> None:
-    whole = [case(family, shape="9x99x9") for family in ACTIVATING_FAMILIES]
-    other = [case(family, shape="1x77x131", group="matvec/K128") for family in ACTIVATING_FAMILIES]
-    for cases in ((*FOUR[:3], *whole, *other), (*other, *whole, *FOUR[:3])):
+    again = [case(family, shape="99x100x101") for family in ACTIVATING_FAMILIES]
+    row = "1x77x131"
+    other = [*(case(family, shape=row) for family in ACTIVATING_FAMILIES), *beside(row)]
+    for cases in ((*FOUR[:3], *beside(), *again, *other), (*other, *again, *beside(), *FOUR[:3])):
         found = judged(*cases)
-        assert found.active_classes == ("matvec/K128",)
+        assert found.active_classes == (PATH.shape_class(Shape.parse(row)),)
         assert (found.status, found.active) == (PASS, False)
+
+
+def test_a_companion_that_fails_rejects_the_path() -> None:
+    *rest, last = beside()
+    found = judged(*FOUR, *rest, replace(last, status=FAIL, reason="wrong"))
+    assert (found.status, found.active_classes) == (FAIL, ())
+
+
+def test_shapes_that_do_not_fit_are_counted() -> None:
+    odd = [case(family, SKIP, shape="64x129x128") for family in ACTIVATING_FAMILIES]
+    assert path_line(judged(*WHOLE, *odd)).endswith(", N 65–128 · 1 shape skipped")
+
+
+def test_many_classes_are_counted() -> None:
+    shapes = ("64x128x128", "64x256x128", "64x512x128", "64x128x256", "64x128x512")
+    cases = [
+        one
+        for shape in shapes
+        for one in (*(case(family, shape=shape) for family in ACTIVATING_FAMILIES), *beside(shape))
+    ]
+    line = path_line(judged(*cases))
+    assert line.count("M 33–128") == 3
+    assert line.endswith("; and 2 more classes")
 
 
 def test_the_deciding_case_is_the_one_nearest_its_limit_or_farthest_over() -> None:
@@ -176,7 +190,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
     assert found.active_classes == ()
     assert path_line(found) == (
         "[ops] sums gate verdict: PASS — conforms; never active: "
-        "f16 sums lose with K what a small shape does not show"
+        "f16 sums lose precision as K grows, which a small shape does not show"
     )
     failed = judge_path(sums, [*FOUR[:3], case("identity", FAIL)])
     assert (failed.status, failed.state) == (FAIL, "rejected")
@@ -185,7 +199,7 @@ def test_a_path_that_is_never_active_conforms_at_most() -> None:
 def test_what_cannot_be_read_back_is_never_active() -> None:
     found = judge_path(replace(PATH, readback=False), FOUR)
     assert (found.state, found.active) == ("passes activation", False)
-    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: what it")
+    assert path_line(found).startswith(f"{VERDICT}PASS — passes activation; not active: its stored")
 
 
 def test_a_fail_names_the_path_that_runs_instead() -> None:
@@ -195,7 +209,9 @@ def test_a_fail_names_the_path_that_runs_instead() -> None:
 
 
 def test_a_verdict_is_short_to_look_at() -> None:
-    assert repr(judged(*FOUR)) == "<PathResult f16-storage PASS, active for main/K128>"
+    assert repr(judged(*WHOLE)) == (
+        "<PathResult f16-storage PASS, active for main · M 33–128, K 65–128, N 65–128>"
+    )
     rejected = judged(case("positive", FAIL))
     assert repr(rejected) == (
         "<PathResult f16-storage FAIL, rejected: 64x128x128 positive: positive is FAIL>"

@@ -1,1 +1,1 @@
-"""Turn command lines into exit codes: one file per command. Runs in the host process."""
+"""Run the command line in the host process; each command has its own file."""

@@ -1,4 +1,4 @@
-"""Assemble the commands for typer. Each has a file of its own, called like it.
+"""Assemble the commands for typer. Each is in the file of its name.
 
 Nothing heavy is imported before a command runs, so that `--help` is quick and works without numpy,
 wgpu or an adapter.
@@ -42,7 +42,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Accept the options that come before a command."""
 
 
 for command in (probe, paths, verify, replay, new):
@@ -50,5 +50,5 @@ for command in (probe, paths, verify, replay, new):
 
 
 def command_names() -> tuple[str, ...]:
-    """List the commands, as they are typed."""
+    """List the names of the commands."""
     return tuple(each.callback.__name__ for each in app.registered_commands if each.callback)

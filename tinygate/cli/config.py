@@ -1,4 +1,4 @@
-"""Options from a file: `[tool.tinygate]` in pyproject.toml, or the top level of tinygate.toml.
+"""Read options from `[tool.tinygate]` in pyproject.toml, or the top level of tinygate.toml.
 
 ::
 
@@ -7,8 +7,8 @@
     [tool.tinygate.verify]
     shape = ["64x128x128"]           # for this command, and it wins
 
-A key is a flag's name without its dashes. The current folder is asked first, then its parents; in
-one folder tinygate.toml wins. The first file with something for tinygate is the only one read.
+A key is a flag's name without its leading dashes. The current folder is searched first, then its
+parents; within a folder tinygate.toml wins. Only the first file with options for tinygate is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tinygate.core.errors import ConfigError
 from tinygate.core.text import shown
 from tinygate.paths.toml_file import WORDS, Table, file_error, is_there, parse, word
 
-# What one call asks for and no file may: a `list = true` left somewhere above would let every CI
+# Flags that a file may not set: a forgotten `list = true` in some parent folder would let every CI
 # step pass without verifying anything.
 NOT_SETTINGS = ("list", "debug", "help")
 
@@ -31,17 +31,17 @@ Commands = Mapping[str, Mapping[str, type]]
 
 
 def load(commands: Commands, directory: Path | None = None) -> dict[str, dict[str, object]]:
-    """What the nearest configuration file sets, for each command.
+    """Load the options that the nearest configuration file sets, for each command.
 
-    commands: for each command its options by flag name, with the type of the value: bool, int,
-        float, str, or list for a list of strings (one string stands for a list of one).
-    directory: where to start looking; the current one by default.
+    commands: each command's options by flag name, with the type of the value: bool, int, float,
+        str, or list for a list of strings (one string stands for a list of one).
+    directory: where to start searching; by default the current folder.
 
     Returns a mapping of option to value for each command, under the names that were passed in.
 
     Raises:
-        ConfigError: the file is unreadable, too large or not TOML; or has an unknown key or a value
-            of the wrong type.
+        ConfigError: the file is unreadable, too large or not TOML; or it has an unknown key or a
+            value of the wrong type.
     """
     empty: dict[str, dict[str, object]] = {command: {} for command in commands}
     found = find(directory)
@@ -52,14 +52,14 @@ def load(commands: Commands, directory: Path | None = None) -> dict[str, dict[st
 
 
 def find(directory: Path | None = None) -> tuple[Path, Table] | None:
-    """The nearest configuration file and tinygate's table in it, or None.
+    """Find the nearest configuration file, and tinygate's table in it.
 
     Raises:
-        ConfigError: a file on the way is unreadable, too large or not TOML.
+        ConfigError: a file that was searched is unreadable, too large or not TOML.
     """
     try:
         start = (directory or Path()).absolute()
-    except OSError:  # the current directory is gone
+    except OSError:  # the current folder was deleted
         return None
     for folder in (start, *start.parents):
         file = folder / "tinygate.toml"
@@ -77,7 +77,7 @@ def find(directory: Path | None = None) -> tuple[Path, Table] | None:
 
 
 def location(command: str, option: str, directory: Path | None = None) -> str:
-    """Where the nearest configuration file sets an option of a command: file and key.
+    """Name the file and the key that set an option of a command; empty if no file is found.
 
     Raises:
         ConfigError: as `find`.
@@ -95,7 +95,7 @@ def location(command: str, option: str, directory: Path | None = None) -> str:
 
 
 def defaults(directory: Path | None = None) -> dict[str, object]:
-    """The file's options in the form of typer's `default_map`: command, parameter name, value.
+    """Return the file's options as typer's `default_map`: command, parameter name, value.
 
     Raises:
         ConfigError: as `load`.
@@ -105,7 +105,7 @@ def defaults(directory: Path | None = None) -> dict[str, object]:
     from tinygate.cli.app import app
 
     if find(directory) is None:
-        return {}  # before the command line is taken apart, which takes longer
+        return {}  # importing and inspecting the commands takes longer than this search
     group: Any = typer.main.get_command(app)
     callbacks = {command.callback for command in app.registered_commands if command.callback}
     hints = {callback.__name__: get_type_hints(callback) for callback in callbacks}
@@ -128,13 +128,13 @@ def defaults(directory: Path | None = None) -> dict[str, object]:
 
 
 def flag(spellings: list[str]) -> str:
-    """The long spelling of an option, without dashes; empty for an argument."""
+    """Return an option's long flag without leading dashes; empty for an argument."""
     flags = [text.lstrip("-") for text in spellings if text.startswith("-")]
     return max(flags, key=len, default="")
 
 
 def _value_type(annotation: Any) -> type:
-    """What a file may hold for a parameter annotated like that."""
+    """Derive the type that a file may hold from a parameter's annotation."""
     choices = [choice for choice in get_args(annotation) if choice is not type(None)]
     if get_origin(annotation) is list:
         return list
@@ -144,7 +144,7 @@ def _value_type(annotation: Any) -> type:
 
 
 class _Reader:
-    """Checks one file's table against what the commands know."""
+    """Checks one file's table against the options of the commands."""
 
     def __init__(self, file: Path, commands: Commands) -> None:
         self.file = file
@@ -155,19 +155,19 @@ class _Reader:
         }
 
     def read(self, table: Table) -> dict[str, dict[str, object]]:
-        """Values per command; a command's own table wins over what stands outside of it."""
-        own = {key: table[key] for key in table if key in self.commands}
-        general = {key: value for key, value in table.items() if key not in own}
+        """Read the values for each command; those in its table win over those for all commands."""
+        tables = {key: table[key] for key in table if key in self.commands}
+        general = {key: value for key, value in table.items() if key not in tables}
         anywhere = {option for options in self.known.values() for option in options}
         self._check_keys(general, "", anywhere | set(self.commands))
         values: dict[str, dict[str, object]] = {}
         for command in self.commands:
             values[command] = self._values(command, general, "")
-            mine = own.get(command, {})
-            if not isinstance(mine, dict):
-                raise self._wrong(command, mine, dict)
-            self._check_keys(mine, f"{command}.", set(self.known[command]))
-            values[command] |= self._values(command, mine, f"{command}.")
+            specific = tables.get(command, {})
+            if not isinstance(specific, dict):
+                raise self._wrong(command, specific, dict)
+            self._check_keys(specific, f"{command}.", set(self.known[command]))
+            values[command] |= self._values(command, specific, f"{command}.")
         return values
 
     def _check_keys(self, table: Table, prefix: str, known: set[str]) -> None:
@@ -180,7 +180,7 @@ class _Reader:
                 raise ConfigError(f"{shown(self.file)}: unknown key {shown(prefix + key)}", hint)
             if name in seen:
                 raise file_error(
-                    self.file, f"{shown(prefix + key)} is there twice, as {shown(seen[name])} too"
+                    self.file, f"{shown(prefix + key)} is set twice, also as {shown(seen[name])}"
                 )
             seen[name] = key
 
@@ -192,12 +192,16 @@ class _Reader:
         }
 
     def _value(self, key: str, value: object, kind: type) -> object:
-        """The value, where it is of its option's type."""
+        """Return the value, converted to its option's type if need be.
+
+        Raises:
+            ConfigError: it has another type.
+        """
         if kind is list and isinstance(value, str):
             return [value]
         if kind is float and type(value) is int and abs(value) < 1 << 53:
             return float(value)
-        # type() and not isinstance(): true is no integer, and a date-time no string.
+        # isinstance() would take true for an integer.
         if type(value) is not kind:
             raise self._wrong(key, value, kind)
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):

@@ -1,4 +1,4 @@
-"""Look up what options name: paths and engines."""
+"""Look up the paths and engines that options name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tinygate.paths.registry import Registry
 
 
 def load_paths(no_plugins: bool, files: Iterable[str] = ()) -> Registry:
-    """Load every path to choose from, and say on stderr what had to be left out.
+    """Load every path to choose from; warn on stderr about each plug-in that is left out.
 
     files: manifests to load too.
 
     Raises:
-        ConfigError: a manifest that cannot be used, or two paths with one name.
+        ConfigError: a manifest cannot be used, or two paths have the same name.
     """
     found = registry.load(with_plugins=not no_plugins)
     for warning in found.warnings:
@@ -27,21 +27,21 @@ def load_paths(no_plugins: bool, files: Iterable[str] = ()) -> Registry:
 
 
 def engines(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Give the engines to use, each installed.
+    """Return the engines to use, by default the default engine.
 
     Raises:
-        UsageError: where one is unknown or not installed.
+        UsageError: an engine is unknown or not installed.
     """
     return tuple(dict.fromkeys(map(engine.installed, names or [engine.DEFAULT_ENGINE])))
 
 
 def one_engine(names: Sequence[str] | None) -> str:
-    """Give the engine to use where there can be only one.
+    """Return the engine to use, for a command that takes only one.
 
     Raises:
-        UsageError: where it is unknown or not installed, or several are named.
+        UsageError: it is unknown or not installed, or several are named.
     """
     one, *others = engines(names)
     if others:
-        raise UsageError("one engine at a time here", f"--engine {one}", about="--engine")
+        raise UsageError("this command takes one engine", f"--engine {one}", about="--engine")
     return one

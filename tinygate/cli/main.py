@@ -1,4 +1,4 @@
-"""The program: run a command, and turn whatever goes wrong into words and an exit code."""
+"""Run the program: a command, and for any error a message and an exit code."""
 
 from __future__ import annotations
 
@@ -14,36 +14,31 @@ import typer
 
 from tinygate.core.errors import ConfigError, TinygateError
 
-# What typer raises for a command line it can't parse; it exports only a class further down.
+# typer raises this for a command line it cannot parse, but exports only a subclass of it.
 _BadCommandLine: type[Exception] = next(
     c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException"
 )
 
 
 def main() -> None:
-    """Console entry point."""
+    """Run the command line of this process, and exit."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by whoever started us: say it to nobody, but run
+        if stream is None:  # the parent closed it; the verdict still matters
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         elif isinstance(stream, io.TextIOWrapper):
-            # An ASCII terminal shows '?' for what it cannot, instead of ending the gate.
+            # An ASCII terminal shows '?' for other characters instead of ending the gate.
             stream.reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(args: Sequence[str]) -> int:
-    """Run a command line and return its exit code. Never raises but for a fault with --debug."""
+    """Run a command line and return its exit code. Raises errors only with --debug."""
     debug = "--debug" in args
     try:
         code = _dispatch(list(args) or ["--help"])
         sys.stdout.flush()
         return code
-    except TinygateError as error:
-        if debug:
-            raise
-        _say(error.render())
-        return error.exit_code
     except _BadCommandLine as error:
         what, remedy = _sentence(error)
         _say(f"tinygate: {what}\nhint: {remedy or _help_for(args, what)}")
@@ -52,28 +47,34 @@ def run(args: Sequence[str]) -> int:
         _say("tinygate: interrupted")
         return 130
     except BrokenPipeError:
-        # Whoever read us has had enough: what the shell says of a program that SIGPIPE ended. It
-        # is never 0, whatever the verdict would have been.
+        # The reader closed the pipe. As for a program that SIGPIPE ended, the exit code is never 0,
+        # whatever the verdict would have been.
         _drop(sys.stdout, sys.stderr)
         return 141
-    except OSError as error:
-        if debug:
-            raise
-        _drop(sys.stdout)
-        place = f"{error.filename}: " if error.filename else ""
-        _say(
-            f"tinygate: {place}{error.strerror or error}\n"
-            "hint: is the disk full, or a file or folder missing?"
-        )
-        return 3
     except Exception as error:
         if debug:
             raise
+        return _report(error)
+
+
+def _report(error: Exception) -> int:
+    """Print an error and return its exit code."""
+    if isinstance(error, TinygateError):
+        _say(error.render())
+        return error.exit_code
+    if isinstance(error, OSError):
+        _drop(sys.stdout)
+        file = f"{error.filename}: " if error.filename else ""
         _say(
-            f"tinygate: internal error: {type(error).__name__}: {error}\n"
-            "hint: this is a fault in tinygate; run with --debug and report the traceback"
+            f"tinygate: {file}{error.strerror or error}\n"
+            "hint: is the disk full, or a file or folder missing?"
         )
         return 3
+    _say(
+        f"tinygate: internal error: {type(error).__name__}: {error}\n"
+        "hint: this is a bug in tinygate; run with --debug and report the traceback"
+    )
+    return 3
 
 
 def _dispatch(args: list[str]) -> int:
@@ -88,14 +89,14 @@ def _dispatch(args: list[str]) -> int:
     try:
         result = app(args, prog_name="tinygate", standalone_mode=False, default_map=known)
     except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # typer makes an exit 1 of it
+        if isinstance(error.__context__, BrokenPipeError):  # typer turns it into exit code 1
             raise error.__context__ from None
         raise
     return result if isinstance(result, int) else 0
 
 
 def _configured(args: Sequence[str]) -> dict[str, object]:
-    """Defaults from a configuration file. A broken one must not keep anybody from the help."""
+    """Load defaults from a configuration file; --help works even with a broken one."""
     from tinygate.cli.config import defaults
 
     try:
@@ -107,7 +108,7 @@ def _configured(args: Sequence[str]) -> dict[str, object]:
 
 
 def _sentence(error: BaseException) -> tuple[str, str]:
-    """What typer found wrong and where, and what to do where that is not on the command line."""
+    """Describe an error of typer's, and the remedy if the command line is not the cause."""
     text = str(getattr(error, "message", "") or error)
     formatted = getattr(error, "format_message", None)
     whole = str(formatted() if formatted else text).strip().rstrip(".")
@@ -118,7 +119,7 @@ def _sentence(error: BaseException) -> tuple[str, str]:
 
     text = text.strip().rstrip(".").removeprefix("Value error, ")
     where = provenance.origin(context, parameter.name)
-    if getattr(parameter, "is_flag", False):  # only a variable can set it to something else
+    if getattr(parameter, "is_flag", False):  # only a variable can give a flag a wrong value
         text = f"{os.environ.get(where, '')[:40]!r} is neither true nor false"
     if not where:
         return f"{max(parameter.opts, key=len)}: {text}", ""
@@ -139,7 +140,7 @@ def _help_for(args: Sequence[str], what: str) -> str:
 
 
 def _say(text: str) -> None:
-    with contextlib.suppress(OSError):  # nobody listens: the exit code still tells
+    with contextlib.suppress(OSError):  # stderr is closed, but the exit code still tells
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
         return
@@ -147,7 +148,7 @@ def _say(text: str) -> None:
 
 
 def _drop(*streams: TextIO) -> None:
-    """Let go of what could not be written, which Python would complain about once more at exit."""
+    """Discard unwritten output, so that Python does not complain about it again at exit."""
     for stream in streams:
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""`tinygate new NAME`: write a kernel and its manifest that pass the gate, to start from."""
+"""Run `tinygate new NAME`: write a kernel and a manifest that pass the gate, to start from."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def new(
     name: options.Name,
     debug: options.Debug = False,
 ) -> None:
-    """Write a kernel and its manifest that pass, to start from.
+    """Write a kernel and a manifest that pass, to start from.
 
-    NAME: what the path is to be called. Both go into the current folder.
+    NAME: the name of the path. Both files are written to the current folder.
 
     Example: tinygate new my-path
     """
@@ -89,8 +89,8 @@ def write(name: str, folder: Path) -> tuple[Path, Path]:
     """Write NAME.wgsl and NAME.toml (with `_` for `-`) into a folder; nothing is overwritten.
 
     Raises:
-        UsageError: a name no path may have, a file that is there already, or a folder that cannot
-            be written to.
+        UsageError: no path may have this name, a file exists already, or the folder cannot be
+            written to.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", name):
         raise UsageError(
@@ -101,7 +101,7 @@ def write(name: str, folder: Path) -> tuple[Path, Path]:
     kernel, manifest = folder / f"{stem}.wgsl", folder / f"{stem}.toml"
     for file in (kernel, manifest):
         if file.exists():
-            raise UsageError(f"{file} is there already", "choose another name, or move it away")
+            raise UsageError(f"{file} already exists", "choose another name, or move it away")
     texts = (_WGSL, _TOML.format(name=name, pill=name.replace("-", " "), stem=stem))
     for file, text in zip((kernel, manifest), texts, strict=True):
         try:

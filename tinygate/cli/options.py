@@ -1,4 +1,4 @@
-"""The options of the command line, each said once: flag, variable, limits, help.
+"""Define the options of the command line: flag, variable, allowed values, help.
 
 Every option of `verify` can also be set by a TINYGATE_… variable or a configuration file.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import secrets
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated
@@ -19,8 +20,15 @@ from tinygate.core.text import shown
 from tinygate.report import ReportFormat
 
 
+class JudgeMode(StrEnum):
+    """What a path is asked."""
+
+    ACTIVATION = "activation"
+    CONFORMANCE = "conformance"
+
+
 class ColorMode(StrEnum):
-    """When output is coloured."""
+    """When to colour output."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -28,7 +36,7 @@ class ColorMode(StrEnum):
 
 
 def integer(min_: int, max_: int) -> Callable[[str | int], int]:
-    """A parser of whole numbers within bounds."""
+    """Make a parser of whole numbers within bounds, both included."""
 
     def parse(value: str | int) -> int:
         text = str(value).strip()
@@ -41,8 +49,19 @@ def integer(min_: int, max_: int) -> Callable[[str | int], int]:
     return parse
 
 
+class DrawnSeed(int):
+    """A seed that was drawn, and so has to be said."""
+
+
+def seed_number(value: str | int) -> int:
+    """Parse a seed, or draw one for `random`."""
+    if str(value).strip() == "random":
+        return DrawnSeed(secrets.randbelow(2**63))
+    return integer(0, 2**63 - 1)(value)
+
+
 def seconds(value: str | float) -> float:
-    """A parser of a time limit."""
+    """Parse a time limit in seconds."""
     with contextlib.suppress(ValueError):
         number = float(value)
         if 0.1 <= number <= 86_400:
@@ -81,7 +100,7 @@ Color = Annotated[
         envvar="TINYGATE_COLOR",
         show_envvar=False,
         metavar="WHEN",
-        help="Colour: auto, always, never; NO_COLOR and FORCE_COLOR decide where this is auto.",
+        help="Colour: auto, always or never; auto obeys NO_COLOR and FORCE_COLOR.",
     ),
 ]
 Timeout = Annotated[
@@ -92,7 +111,7 @@ Timeout = Annotated[
         show_envvar=False,
         parser=seconds,
         metavar="SECONDS",
-        help="Longest a case may take: 0.1 to 86400.",
+        help="Time limit of a case: 0.1 to 86400.",
     ),
 ]
 Verbose = Annotated[
@@ -147,8 +166,8 @@ NoPlugins = Annotated[
         help="Leave installed plug-ins out.",
     ),
 ]
-# Hidden from the list of arguments, where typer would write Python's type beside each; the usage
-# line names them, and the command's own words say what they are.
+# Hidden from the list of arguments, where typer would show each one's Python type; the usage line
+# names them, and the command's text describes them.
 Manifests = Annotated[list[str] | None, typer.Argument(metavar="FILE.toml", hidden=True)]
 Name = Annotated[str, typer.Argument(metavar="NAME", hidden=True)]
 Saved = Annotated[str, typer.Argument(metavar="FILE", hidden=True)]
@@ -178,9 +197,9 @@ Seed = Annotated[
         "--seed",
         envvar="TINYGATE_SEED",
         show_envvar=False,
-        parser=integer(0, 2**63 - 1),
-        metavar="SEED",
-        help="Seed of every input: 0 to 2^63-1.",
+        parser=seed_number,
+        metavar="SEED|random",
+        help="Seed of all inputs: 0 to 2^63-1, or random to draw one and say which.",
     ),
 ]
 Repeat = Annotated[
@@ -211,7 +230,7 @@ Format = Annotated[
         envvar="TINYGATE_OUTPUT_FORMAT",
         show_envvar=False,
         metavar="FORMAT",
-        help=f"What goes to stdout: {', '.join(ReportFormat)}.",
+        help=f"Format of stdout: {', '.join(ReportFormat)}.",
     ),
 ]
 ExportJson = Annotated[
@@ -244,6 +263,17 @@ ExportMarkdown = Annotated[
         help="Also write Markdown to FILE.",
     ),
 ]
+Check = Annotated[
+    JudgeMode | None,
+    typer.Option(
+        "--check",
+        envvar="TINYGATE_CHECK",
+        show_envvar=False,
+        metavar="WHAT",
+        help="activation: may a model use it; conformance: only whether it does what it declares, "
+        "for int8, 4-bit and f16 paths. Default: each path's own.",
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option(
@@ -261,8 +291,8 @@ SaveFailures = Annotated[
         envvar="TINYGATE_SAVE_FAILURES",
         show_envvar=False,
         metavar="DIR",
-        help="Write operands and results of each FAIL there, for replay.",
+        help="Write the operands and results of each FAIL to DIR, for replay.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
-ListCases = Annotated[bool, typer.Option("--list", help="List the cases and run none.")]
+ListCases = Annotated[bool, typer.Option("--list", help="List the cases without running them.")]

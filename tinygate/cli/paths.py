@@ -1,4 +1,4 @@
-"""`tinygate paths`: list the registered paths, as declared."""
+"""Run `tinygate paths`: list the registered paths, as declared."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ def paths(
 
 
 def render_json(paths: tuple[FastPath, ...]) -> str:
-    """For programs."""
+    """Write the declarations as JSON."""
     return (
         json.dumps({"schema_version": 1, "paths": [_row(path) for path in paths]}, indent=2) + "\n"
     )
 
 
 def render_text(paths: tuple[FastPath, ...], width: int | None = None) -> str:
-    """One path per line: name, pill, numerics, what it requires, where it comes from; then why it
-    may be tried.
+    """Write a table of the paths, then why each is safe to try.
 
-    width: columns of the terminal, None for a pipe. Where a line of the table would not fit, each
-        path is a block of lines instead.
+    width: columns of the terminal, None for a pipe. If a line of the table does not fit, each path
+        is a block of lines instead.
     """
     rows = [
         (
@@ -76,7 +75,7 @@ def render_text(paths: tuple[FastPath, ...], width: int | None = None) -> str:
 
 
 def _folded(lines: list[str], width: int | None) -> list[str]:
-    """The lines, safe to print, each broken where it is longer than the terminal is wide."""
+    """Make lines safe to print, and wrap those that are longer than the terminal is wide."""
     folded = []
     for line in map(clean, lines):
         if width is None or len(line) <= width:

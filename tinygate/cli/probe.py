@@ -1,4 +1,4 @@
-"""`tinygate probe`: show the adapters, the default one and why, and what each path finds there."""
+"""Run `tinygate probe`: list the adapters, the default one, and the paths it has features for."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def probe(
     no_plugins: options.NoPlugins = False,
     debug: options.Debug = False,
 ) -> None:
-    """List adapters, the one used and why, what each path finds.
+    """List the adapters, the default one, and the paths that it can run.
 
-    FILE.toml: manifests to try too.
+    FILE.toml: manifests to include.
 
     Example: tinygate probe --json
     """
@@ -45,7 +45,7 @@ def probe(
 
 @dataclass(frozen=True)
 class Probe:
-    """`numerics` were measured on the chosen adapter."""
+    """The result of a probe; `numerics` were measured on the chosen adapter."""
 
     engine: str
     adapters: tuple[AdapterInfo, ...]
@@ -56,17 +56,17 @@ class Probe:
     paths: tuple[FastPath, ...]
 
     def missing(self, path: FastPath) -> str:
-        """What a path lacks here, in words."""
+        """Say which of a path's requirements the chosen adapter does not meet."""
         return path.missing_features(self.chosen)
 
 
 def measure(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Probe:
-    """List the engine's adapters, choose one, open it, and measure what WGSL leaves open.
+    """List the engine's adapters, choose one, open it, and measure its numerics.
 
     Raises:
-        NoAdapterError: where there is none.
-        UnknownNameError: where none matches the query.
-        DeviceError: where the driver fails.
+        NoAdapterError: there is no adapter.
+        UnknownNameError: no adapter matches the query.
+        DeviceError: the driver fails.
     """
     with Supervisor(query, Plan(paths, ()).features, DEFAULT_TIMEOUT) as worker:
         found = worker.adapters(engine).adapters
@@ -84,7 +84,7 @@ def measure(engine: str, query: str | None, paths: tuple[FastPath, ...]) -> Prob
 
 
 def render_json(probe: Probe) -> str:
-    """The same for programs; numbers in bytes and counts."""
+    """Write the probe as JSON; numbers are bytes or counts."""
     return (
         json.dumps(
             {
@@ -115,7 +115,7 @@ def render_json(probe: Probe) -> str:
 
 
 def render_text(probe: Probe) -> str:
-    """For people: adapters with `*` at the chosen one, then the paths on it."""
+    """Write the probe as text: the adapters with `*` at the chosen one, then the paths on it."""
     lines = [f"engine {probe.engine} {probe.chosen.engine_version}"]
     for adapter in probe.adapters:
         chosen = adapter.index == probe.chosen.index
@@ -169,9 +169,8 @@ def _limits(limits: AdapterLimits) -> str:
 
 
 def _size(nbytes: int) -> str:
-    """`128 MiB`, in the largest unit that fits."""
+    """Format a size as `128 MiB`, in the largest unit that fits."""
     for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
         if nbytes >> shift:
-            whole = nbytes / (1 << shift)
-            return f"{whole:.3g} {unit}"
+            return f"{nbytes / (1 << shift):.3g} {unit}"
     return f"{nbytes} B"

@@ -1,4 +1,4 @@
-"""A progress line on stderr, for a run of over a second on a terminal."""
+"""Show a progress line on stderr, for a run of over a second on a terminal."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-_PATIENCE = 1.0  # seconds without a sign of life
+_PATIENCE = 1.0  # seconds until the line appears
 
 
 class Progress:
-    """Shows which case runs and how many are done. It steps aside for every line printed, because
-    stdout and stderr are often the same terminal."""
+    """Shows which case runs and how many are done.
+
+    It disappears while a line is printed, because stdout and stderr are often the same terminal.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -27,7 +29,7 @@ class Progress:
             self._timer.start()
 
     def update(self, what: str, done: int, total: int) -> None:
-        """What runs now."""
+        """Show what runs now, and how many cases are done."""
         with self._lock:
             self._state = (what, done, total)
             if self._bar is not None:
@@ -35,7 +37,7 @@ class Progress:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Take the line away while something else is printed."""
+        """Hide the line while something else is printed."""
         with self._lock:
             if self._bar is not None:
                 self._bar.stop()
@@ -46,7 +48,7 @@ class Progress:
                     self._bar.start()
 
     def stop(self) -> None:
-        """Take it away for good."""
+        """Remove the line."""
         if self._timer is not None:
             self._timer.cancel()
         with self._lock:

@@ -1,5 +1,7 @@
-"""Where an option's value came from, so that an error names the variable or the file to mend, and
-variables that nothing reads."""
+"""Trace where an option's value came from, so that an error names the variable or file to fix.
+
+It also finds TINYGATE_ variables that nothing reads.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ import typer
 from tinygate.core.errors import UsageError
 from tinygate.core.text import shown
 
-# Read by the scripts, the tests and the engines, and no option's.
+# Variables of the scripts, the tests and the engines, which set no option.
 _OTHERS = (
     "TINYGATE_BROWSER",
     "TINYGATE_NO_ADAPTER",
@@ -29,7 +31,7 @@ R = TypeVar("R")
 
 
 def origin(context: Any, name: str) -> str:
-    """The variable, or the file and key, that set a parameter; empty for a flag and a default.
+    """Name the variable, or the file and key, that set a parameter; empty for a flag or default.
 
     context: typer's Context.
     """
@@ -46,8 +48,10 @@ def origin(context: Any, name: str) -> str:
 
 @contextmanager
 def blamed(context: Any, *names: str) -> Iterator[None]:
-    """Have a UsageError name where the option's value is from. Of several parameters it is the one
-    that the error says it is about."""
+    """Make a UsageError name the variable or file that set one of these parameters.
+
+    Of several parameters, the error's `option` tells which one is wrong.
+    """
     try:
         yield
     except UsageError as error:
@@ -61,38 +65,38 @@ def blamed(context: Any, *names: str) -> Iterator[None]:
 
 
 class Read(Protocol):
-    """Parse a parameter's value; a UsageError names where it is from."""
+    """Parses a parameter's value; a UsageError names where it came from."""
 
     def __call__(self, name: str, parse: Callable[[T], R], value: T) -> R:
-        """Parse the value of the parameter of that name."""
+        """Parse the value of the parameter `name`."""
         ...
 
 
 def reader(context: Any) -> Read:
-    """`read` for one command's context."""
+    """Bind `read` to one command's context."""
     return partial(read, context)
 
 
 def read(context: Any, name: str, parse: Callable[[T], R], value: T) -> R:
-    """Parse a parameter's value; a UsageError names where it is from."""
+    """Parse a parameter's value; a UsageError names where it came from."""
     with blamed(context, name):
         return parse(value)
 
 
 def remedy(where: str, hint: str = "") -> str:
-    """What to do about a value that is not from the command line."""
+    """Say how to fix a wrong value that did not come from the command line."""
     what = "correct the file"
     if where.startswith(_PREFIX):
         what = f"correct or unset {where}"
         if "," in os.environ.get(where, "") and where in _LISTS:
             what += ", whose values are separated by spaces"
     if hint.startswith("tinygate verify "):
-        return f"{what}; a flag wins over it: {hint}"
+        return f"{what}; a flag overrides it: {hint}"
     return f"{what}; {hint}" if hint else what
 
 
 def unknown(environment: Mapping[str, str]) -> list[str]:
-    """A warning for each variable that looks like tinygate's and that nothing reads."""
+    """Warn about each TINYGATE_ variable that nothing reads."""
     known = variables()
     said = []
     for name in sorted(set(environment) - known):
@@ -103,14 +107,14 @@ def unknown(environment: Mapping[str, str]) -> list[str]:
             tip = (
                 "did you mean " + " or ".join(_PREFIX + part for part in near) + "?"
                 if near
-                else "an option's variable is named like TINYGATE_SAVE_FAILURES"
+                else "variables are named after options, such as TINYGATE_SAVE_FAILURES"
             )
-            said.append(f"{shown(name, 100)} is no variable that tinygate reads: {tip}")
+            said.append(f"{shown(name, 100)} is not a variable that tinygate reads: {tip}")
     return said
 
 
 def variables() -> set[str]:
-    """Every variable that something reads."""
+    """Collect every TINYGATE_ variable that something reads."""
     from tinygate.cli import options
 
     found = set(_OTHERS)

@@ -1,4 +1,4 @@
-"""`tinygate replay FILE`: run one saved failing case again, and compare with what was saved."""
+"""Run `tinygate replay FILE`: run a saved failing case again, and compare it with the saved one."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def replay(
 ) -> None:
     """Run one saved failing case again and compare.
 
-    FILE: what `tinygate verify --save-failures DIR` wrote. It runs on the engine that it failed
-    on, unless --engine says another.
+    FILE: a case that `tinygate verify --save-failures DIR` wrote. It runs on the engine on which it
+    failed, unless --engine names another.
 
     Example: tinygate replay failures/f16-storage_17x33x65_uniform_12345.npz
     """
@@ -76,27 +76,25 @@ def replay(
 
 
 def _path(saved: Saved, registered: Iterable[FastPath]) -> FastPath:
-    """The path the case is of.
+    """Find the path of the saved case.
 
     Raises:
-        UsageError: where there is no such path.
+        UsageError: it is not registered.
     """
     for path in registered:
         if path.name == saved.path and bool(path.file) == bool(saved.file):
             return path
     raise UsageError(
-        f"the case is of path {shown(repr(saved.path), 80)} ({shown(saved.source)}), "
-        "which is not registered here",
+        f"the saved path {shown(repr(saved.path), 80)} ({shown(saved.source)}) is not registered",
         "tinygate paths lists the registered ones; --path FILE.toml adds a manifest",
     )
 
 
 def _manifests(saved: Saved, given: Iterable[str]) -> list[str]:
-    """The manifests to look for the path in: those that --path was given, else the one it is from;
-    none where it is from elsewhere.
+    """List the manifests to search for the path: those of --path, or else the one it came from.
 
     Raises:
-        UsageError: where it is not there any more.
+        UsageError: the manifest that it came from was not found.
     """
     named = manifests(given)
     if named or not saved.file:
@@ -105,14 +103,13 @@ def _manifests(saved: Saved, given: Iterable[str]) -> list[str]:
         if saved.file.endswith(".toml") and Path(saved.file).is_file():
             return [saved.file]
     raise UsageError(
-        f"the case is of path {shown(repr(saved.path), 80)} from {shown(saved.file)}, "
-        "which is not there any more",
-        "put it back, or name where it is now: tinygate replay --path FILE.toml",
+        f"the manifest of path {shown(repr(saved.path), 80)}, {shown(saved.file)}: file not found",
+        "restore it, or name its new location: tinygate replay --path FILE.toml",
     )
 
 
 def _engine(saved: Saved) -> list[str]:
-    """The engine it ran on, where that is one of this installation."""
+    """Return the engine it ran on, if that is installed."""
     name = saved.saved_on[0].partition(" ")[0]
     with contextlib.suppress(UsageError):
         return [installed(name)]
@@ -120,7 +117,7 @@ def _engine(saved: Saved) -> list[str]:
 
 
 def _comparison(saved: Saved, plan: Plan, report: Report) -> str:
-    """Say on one line what the new run has to do with the saved one."""
+    """Compare the new run with the saved one, on one line."""
     result = next(iter(report.cases), None)
     if result is None or result.status not in (Status.PASS, Status.FAIL):
         return "replay: nothing to compare, because the case did not run"
@@ -130,18 +127,18 @@ def _comparison(saved: Saved, plan: Plan, report: Report) -> str:
     request = Redraw(case, digest(saved.arrays["A"]), digest(saved.arrays["B"]))
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
         same = worker.redraws(request)
-    inputs = "same bits as saved" if same else "drawn otherwise than saved"
+    inputs = "same bits as saved" if same else "differ from the saved ones"
     return f"replay: inputs {inputs}; outputs {_outputs(saved, result)}"
 
 
 def _elsewhere(saved: Saved, report: Report) -> str:
-    """A note where the new run was on another engine or adapter than the saved one, else empty."""
+    """Note that the new run used another engine or adapter than the saved one; empty if not."""
     adapter = report.platforms[0].adapter
     now = adapter.identity if adapter else ("", "")
     if not all(saved.saved_on) or saved.saved_on == now:
         return ""
     was = " on ".join(shown(part, 100) for part in saved.saved_on)
-    return f"the case was saved by {was}; this is {' on '.join(now)}"
+    return f"the case was saved by {was}; this run used {' on '.join(now)}"
 
 
 def _outputs(saved: Saved, result: CaseResult) -> str:
@@ -156,7 +153,7 @@ def _outputs(saved: Saved, result: CaseResult) -> str:
     except UsageError as error:
         return f"not compared: {error.message}"
     if not all(same_bits(again.arrays[name], saved.arrays[name]) for name in "AB"):
-        return "not compared: other operands fail first now"
+        return "not compared: this time other operands of the case failed first"
     F = saved.arrays["F"]
     different = different_bits(again.arrays["F"], F)
     if not different:

@@ -1,4 +1,4 @@
-"""Show a run to a person: lines as they come, a progress line, the table at the end."""
+"""Show a run: a line for each case as it finishes, a progress line, the table at the end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tinygate.worker.protocol import Opened
 
 @dataclass(frozen=True)
 class View:
-    """How a run is shown.
+    """The options for showing a run.
 
-    output_format   what goes to stdout
-    exports         files by format
-    verbosity       -1 quiet to 1 verbose
-    names_saved     whether saved failures are named; not where they are gone after the run
+    output_format   the format of stdout
+    exports         further files to write, by format
+    verbosity       -1 quiet, 0 normal, 1 verbose
+    names_saved     whether to name the files of saved failures; not if they are deleted afterwards
     """
 
     output_format: ReportFormat = ReportFormat.TEXT
@@ -36,7 +36,7 @@ class View:
 
 
 class Show:
-    """Print text while the run goes on; other formats come whole, at the end."""
+    """Prints text during the run; other formats are printed at the end."""
 
     def __init__(self, view: View, *, single_shape: bool) -> None:
         # With an export on stdout, the text a person reads goes to stderr.
@@ -54,7 +54,7 @@ class Show:
         self._progress.stop()
 
     def opened(self, opened: Opened, notes: Sequence[str]) -> None:
-        """Print the first line, and what a reader must know."""
+        """Print the first line, and the notes on stderr."""
         if self._text and self._view.verbosity >= 0:
             platform = Platform(opened.adapter.engine, opened.adapter, opened.numerics)
             self._write(console.header(__version__, platform))
@@ -62,7 +62,7 @@ class Show:
             sys.stderr.write(console.notes(notes))
 
     def started(self, case: Case, done: int, total: int) -> None:
-        """Move the progress line."""
+        """Update the progress line."""
         self._progress.update(case.id, done, total)
 
     def finished(self, result: CaseResult) -> None:
@@ -104,7 +104,7 @@ class Show:
                 file.write(github.summary(report))
 
     def failed(self, report: Report) -> None:
-        """Print, where a program reads stdout, the report of a run that could not begin."""
+        """Print the report of a run that could not begin, in any format but text."""
         self._progress.stop()
         if not self._text:
             self._out.write(FORMATS[self._view.output_format](report))
@@ -117,7 +117,7 @@ class Show:
 
 
 def _without_saved(report: Report) -> Report:
-    """The report without the names of saved failures."""
+    """Remove the names of saved failures from a report."""
     paths = (
         replace(path, cases=tuple(replace(case, saved="") for case in path.cases))
         for path in report.paths

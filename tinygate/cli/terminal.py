@@ -1,4 +1,4 @@
-"""What a stream can show: colour, and how wide it is."""
+"""Find out whether a stream shows colours, and how wide it is."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from typing import TextIO
 
 @dataclass(frozen=True)
 class Terminal:
-    """`width` is None for a pipe, which gets plain columns."""
+    """The abilities of a stream; `width` is in columns, None for a pipe."""
 
     color: bool
     width: int | None
 
     @classmethod
     def of(cls, mode: str, stream: TextIO) -> Terminal:
-        """Decide for a stream: `always` and `never` win, then NO_COLOR, FORCE_COLOR, then whether
-        it is a terminal that has colours."""
+        """Inspect a stream.
+
+        Modes other than "auto" win, then NO_COLOR and FORCE_COLOR; otherwise a terminal has colours
+        unless TERM is "dumb".
+        """
         tty = stream.isatty()
         width = shutil.get_terminal_size().columns if tty else None
         if mode != "auto":

@@ -1,4 +1,4 @@
-"""A bound on how long a piece of work may keep the main thread."""
+"""Limit the time of a piece of work on the main thread."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from types import FrameType
 
 
 class OutOfTimeError(Exception):
-    """It took longer than it may."""
+    """The work took longer than its time limit."""
 
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfTimeError where the body takes longer. A regular expression can be stopped so,
-    because `re` looks for signals while it matches. Off the main thread, and where a system has no
-    timer, nothing is bounded.
+    """Raise OutOfTimeError in a body that takes longer than this.
+
+    This stops a regular expression too, because `re` handles signals while it matches. Off the main
+    thread, and on a system without interval timers, there is no limit.
     """
     if (
         not hasattr(signal, "setitimer")

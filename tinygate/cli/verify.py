@@ -1,4 +1,4 @@
-"""`tinygate verify`: run the gate over paths, shapes and input families."""
+"""Run `tinygate verify`: the gate over paths, shapes and input families."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def verify(
     engine: options.Engine = None,
     adapter: options.Adapter = None,
     require: options.Require = None,
+    check: options.Check = None,
     timeout: options.Timeout = DEFAULT_TIMEOUT,
     output_format: options.Format = ReportFormat.TEXT,
     export_json: options.ExportJson = None,
@@ -52,7 +53,7 @@ def verify(
 ) -> None:
     """Run the gate: every path against the f32 reference.
 
-    Exit 1 on a FAIL, 3 where there is no verdict.
+    Exit code 0 on PASS, 1 on FAIL, 3 if there is no verdict.
 
     Example: tinygate verify --shape 64x128x128 --export-json report.json
     """
@@ -63,15 +64,15 @@ def verify(
     from tinygate.verification.plan import Plan
 
     if verbose and quiet:
-        raise UsageError("-v and -q exclude each other", "tinygate verify -v")
+        raise UsageError("-v and -q cannot be combined", "tinygate verify -v")
     read = provenance.reader(context)
     registry = load_paths(no_plugins)
     registry = read("path", registry.with_manifests, manifests(path or ()))
     registry = read("require", registry.with_manifests, manifests(require or ()))
     plan = Plan(
         paths=read("path", registry.select, path or []),
-        shapes=read("shape", parse_all, shape or [])
-        + read("suite", suites, suite or ([] if shape else [DEFAULT_SUITE])),
+        shapes=read("shape", parse_all, shape or []),
+        suite_shapes=read("suite", suites, suite or ([] if shape else [DEFAULT_SUITE])),
         families=read("inputs", parse_families, inputs),
         seed=seed,
         repeat=repeat,
@@ -79,6 +80,7 @@ def verify(
         engines=read("engine", engines, engine),
         adapter=adapter,
         filter=read("keep", _regex, keep),
+        judge=check.value if check else None,
         required=read("require", registry.names, require or []),
         save_failures=read("save_failures", writable_folder, save_failures)
         if save_failures and not list_cases
@@ -89,6 +91,8 @@ def verify(
     if list_cases:
         _list(plan)
         return
+    if isinstance(seed, options.DrawnSeed):
+        sys.stderr.write(f"note: --seed {seed}\n")
     files = zip(EXPORTED, (export_json, export_junit, export_markdown), strict=True)
     exports = {name.value: file for name, file in files if file is not None}
     view = View(output_format, exports, int(verbose) - int(quiet), color)
@@ -98,16 +102,16 @@ def verify(
 
 
 def run_and_show(plan: Plan, view: View) -> Report:
-    """Verify a plan, show it, export it.
+    """Run a plan, show it, and write the exports.
 
     Raises:
-        TinygateError: where nothing could be run at all; the exports then say so too.
+        TinygateError: nothing could be run; the exports then say so too.
     """
     from tinygate.verification.run import not_run, run
     from tinygate.worker.supervisor import Supervisor
 
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
-        worker.start(plan.engines[0])  # it opens the device while this process imports renderers
+        worker.start(plan.engines[0])  # opens the device while this process imports renderers
         from tinygate.cli.show import Show
         from tinygate.report.files import Exports
 
@@ -148,7 +152,11 @@ def _regex(text: str | None) -> str | None:
 
 
 def _check_filter(plan: Plan) -> None:
-    """Match once, in bounded time, what a run matches again and again."""
+    """Match every case id once with a time limit, since a run matches them repeatedly.
+
+    Raises:
+        UsageError: the expression takes too long.
+    """
     try:
         with time_limit.at_most(_MATCHING_SECONDS):
             for path in plan.paths:

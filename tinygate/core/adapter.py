@@ -1,4 +1,4 @@
-"""Adapters as engines describe them, and which one is used. Pure."""
+"""Describe adapters as engines report them, and choose the one to use. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Kind = Literal["discrete", "integrated", "CPU", "unknown"]
 
 @dataclass(frozen=True)
 class AdapterLimits:
-    """The adapter limits that decide whether a product fits. Bytes, or counts."""
+    """The adapter limits that decide whether a product fits, in bytes or counts."""
 
     max_buffer_size: int
     max_storage_buffer_binding_size: int
@@ -25,8 +25,7 @@ class AdapterLimits:
 
 @dataclass(frozen=True)
 class MatrixConfiguration:
-    """One shape that subgroup matrices can have: [M,K] x [K,N] of `component` summed up in
-    `result`, both types of WGSL."""
+    """One subgroup-matrix shape: [M,K] x [K,N] of `component`, summed in `result` (WGSL types)."""
 
     component: str
     result: str
@@ -36,7 +35,7 @@ class MatrixConfiguration:
 
     @property
     def sizes(self) -> str:
-        """`16x8x16`: M, N and K in the order in which drivers name them."""
+        """`16x8x16`: M, N and K, in the order that drivers use."""
         return f"{self.M}x{self.N}x{self.K}"
 
 
@@ -44,12 +43,12 @@ class MatrixConfiguration:
 class AdapterInfo:
     """One adapter of one engine, as the engine describes it.
 
-    `features` are tinygate's own names (paths.FEATURES). Subgroup sizes are the advertised range,
-    None where the engine does not say.
+    `features` are tinygate's names (core.vocabulary.FEATURES). Subgroup sizes are the advertised
+    range, None if the engine does not report it.
 
-    unavailable      features that are there in some way and cannot be used, each with the reason
-    matrices         the shapes of subgroup matrices
-    toggles          what the engine was told to switch on for the whole process
+    unavailable      features that the adapter has but tinygate cannot use, each with the reason
+    matrices         the supported subgroup-matrix shapes
+    toggles          engine options that were switched on for the process
     """
 
     engine: str
@@ -69,12 +68,12 @@ class AdapterInfo:
 
     @property
     def summary(self) -> str:
-        """One line for lists: index, name, kind, backend."""
+        """Index, name, kind and backend on one line."""
         return f"{self.index}: {self.name} ({self.kind}, {self.backend})"
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Engine with its version, adapter with backend and driver: what results may depend on."""
+        """Engine with version, and adapter with backend and driver; results may depend on both."""
         return (
             f"{self.engine} {self.engine_version}",
             f"{self.name} · {self.backend} · {self.driver}",
@@ -83,15 +82,15 @@ class AdapterInfo:
 
 @dataclass(frozen=True)
 class MeasuredNumerics:
-    """What probes measured on an open device.
+    """The numeric behaviour that probes measured on an open device.
 
-    subgroup_size            lanes that really ran together; None where there are no subgroups
+    subgroup_size            lanes that ran together; None if the adapter has no subgroups
     f32_round_to_nearest     whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
     f16_round_to_nearest     whether pack2x16float rounds to nearest (WGSL allows either neighbour)
     f16_subnormals           whether pack2x16float and unpack2x16float keep f16 subnormals
     workgroup_memory_zeroed  whether workgroup memory starts at zero, as WGSL promises
-    loop_limit               iterations after which the driver ends an invocation's loops without a
-                             word; None where 70,000 ran to their end
+    loop_limit               the iterations after which the driver silently ends loops; None if
+                             70,000 ran to their end
     """
 
     subgroup_size: int | None = None
@@ -104,20 +103,20 @@ class MeasuredNumerics:
 
 @dataclass(frozen=True)
 class Platform:
-    """One engine on one adapter, with what probes measured there; no adapter where none opened."""
+    """One engine on one adapter with its measured numerics; both None if no adapter opened."""
 
     engine: str
     adapter: AdapterInfo | None
     numerics: MeasuredNumerics | None
 
 
-# A discrete GPU before an integrated one before whatever else before a CPU.
+# In order of preference.
 _KINDS: tuple[Kind, ...] = ("discrete", "integrated", "unknown", "CPU")
 _PREFERRED_BACKENDS = ("Vulkan", "Metal", "D3D12")
 
 
 def rank(adapter: AdapterInfo) -> tuple[int, bool, int]:
-    """Sort key: kind, then Vulkan, Metal or Direct3D 12 before OpenGL, then the engine's order."""
+    """Return the sort key: kind, then Vulkan, Metal or Direct3D 12 before OpenGL, then index."""
     return (
         _KINDS.index(adapter.kind),
         adapter.backend not in _PREFERRED_BACKENDS,
@@ -128,23 +127,23 @@ def rank(adapter: AdapterInfo) -> tuple[int, bool, int]:
 def choose(
     adapters: Sequence[AdapterInfo], query: str | None = None, *, engine: str = ""
 ) -> AdapterInfo:
-    """The adapter to use: the preferred one, or the preferred one of those the query names.
+    """Choose the preferred adapter, among those that match the query if there is one.
 
-    query: an index, or part of a name, whatever its case.
-    engine: whose adapters these are, where that explains that there are none.
+    query: an index, or part of a name; case is ignored.
+    engine: the engine that lists these adapters; with none listed, the error depends on it.
 
     Raises:
-        NoAdapterError: where there is none at all.
-        UnknownNameError: where none matches, with the list.
+        NoAdapterError: the list is empty.
+        UnknownNameError: no adapter matches; the message lists them.
     """
     if not adapters and engine == "dawn":
         raise NoAdapterError(
-            "no WebGPU adapter that Dawn takes; it passes over old drivers, Mesa before 25 for one",
+            "no WebGPU adapter for Dawn; it does not support old drivers such as Mesa before 25",
             "update the driver, try --engine native, or from a clone scripts/setup lavapipe25",
         )
     if not adapters:
         raise NoAdapterError(
-            "no WebGPU adapter: no GPU driver was found, nor a software one",
+            "no WebGPU adapter: neither a GPU driver nor a software driver was found",
             "install a Vulkan driver (Debian: mesa-vulkan-drivers), or run scripts/verify",
         )
     if query is None:
@@ -157,7 +156,7 @@ def choose(
     if not found or not query:
         listed = ", ".join(adapter.summary for adapter in adapters)
         raise UnknownNameError(
-            f"no adapter matches {query!r}; there are {listed}",
+            f"no adapter matches {query!r}; the adapters are {listed}",
             "tinygate probe",
             option="--adapter",
         )
@@ -165,20 +164,20 @@ def choose(
 
 
 def notes(adapters: Sequence[AdapterInfo], chosen: AdapterInfo) -> tuple[str, ...]:
-    """What a reader must know about the choice."""
+    """List the notes that a reader needs about the chosen adapter."""
     if chosen.kind != "CPU":
         return ()
     gpu = next((a for a in sorted(adapters, key=rank) if a.kind != "CPU"), None)
     if gpu is not None:
         return (
-            f"{chosen.name} is a software adapter, though {gpu.name} is here: "
+            f"{chosen.name} is a software adapter, though {gpu.name} is available: "
             "its verdicts say nothing about that GPU",
         )
     return (f"{chosen.name} is a CPU adapter: its verdicts say nothing about a GPU",)
 
 
 def reason(chosen: AdapterInfo, adapters: Sequence[AdapterInfo], query: str | None) -> str:
-    """Why this adapter, in words."""
+    """Say in words why this adapter was chosen."""
     if query is not None:
         return f"--adapter {query}"
     if len(adapters) == 1:

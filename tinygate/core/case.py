@@ -1,4 +1,4 @@
-"""Case: one path x shape x family with its seed, the unit that is run, reported and replayed."""
+"""Describe one case: a path, a shape, an input family and a seed, run and reported as a unit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult
 from tinygate.core.shape import Shape
 from tinygate.core.status import Status
+from tinygate.core.vocabulary import Judge
 
 
 @dataclass(frozen=True)
 class Case:
-    """What to run: the path as declared, not its name, so that it crosses to the worker whole.
+    """One case to run. It holds the whole path, so that the worker needs no registry.
 
-    adapter   what it runs on, which the worker fills in
+    repeat         runs whose outputs must agree bit for bit
+    save_failures  folder for the operands and results of a FAIL; empty to save none
+    adapter        the adapter it runs on; the worker fills it in
     """
 
     path: FastPath
@@ -26,26 +29,30 @@ class Case:
     repeat: int = 2
     save_failures: str = ""
     adapter: AdapterInfo | None = None
+    companion: bool = False
+    judge: Judge = "activation"
 
     @property
     def id(self) -> str:
-        """`path/MxKxN/family`."""
+        """The case's name, `path/MxKxN/family`."""
         return f"{self.path.name}/{self.shape.label}/{self.family}"
 
     def not_run(self) -> CaseResult:
-        """The result before anything ran: ERROR "not run"."""
+        """Return the result before anything ran: ERROR "not run"."""
         return CaseResult(
             path=self.path.name,
             shape=self.shape.label,
             shape_class=self.path.shape_class(self.shape),
             family=self.family,
             seed=self.seed,
+            companion=self.companion,
+            judge=self.judge,
         )
 
     def error(self, error: TinygateError) -> CaseResult:
-        """The result where it could not be verified."""
+        """Return the result of a case that an error kept from being verified."""
         return replace(self.not_run(), reason=error.message, hint=error.hint, not_run=False)
 
     def skip(self, reason: str) -> CaseResult:
-        """The result where path and shape do not fit each other."""
+        """Return the result of a case whose shape the path does not support."""
         return replace(self.not_run(), status=Status.SKIP, reason=reason, not_run=False)

@@ -1,4 +1,4 @@
-"""Name the WebGPU engines, and say which are installed. Nothing of an engine is imported here."""
+"""Name the WebGPU engines and check which are installed, without importing any of them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from importlib.util import find_spec
 
 from tinygate.core.errors import UnknownNameError, UsageError
 
-# Each engine with the package of its own that it needs beside the base dependencies; the extra
-# that installs it has the engine's name.
+# Engine -> the package it needs beyond the base dependencies. The extra that installs the package
+# has the engine's name.
 ENGINES: Mapping[str, str] = {"native": "", "dawn": "wgpudawn"}
 DEFAULT_ENGINE = "native"
-# What a kernel may be declared for: the browser runs kernels from a later version on.
+# What a kernel may be declared for. Manifests may already name the browser, though no engine of
+# this version runs there.
 TARGETS = (*ENGINES, "browser")
 
 
 def installed(name: str) -> str:
-    """Give the name back, if there is such an engine and its package is installed.
+    """Return the name of an engine after checking that its package is installed.
 
     Raises:
-        UnknownNameError: with the list of engines.
-        UsageError: with the command that installs it.
+        UnknownNameError: no engine has this name; the message lists them.
+        UsageError: its package is not installed; the hint is the command that installs it.
     """
     if name not in ENGINES:
         raise UnknownNameError(

@@ -1,9 +1,9 @@
-"""Everything tinygate raises on purpose.
+"""Define every error that tinygate raises on purpose.
 
 ::
 
     TinygateError                  message, hint; `exit_code` is what the command line returns
-    ├── UsageError             2   what was typed or configured is wrong
+    ├── UsageError             2   the command line or a setting is wrong
     │   ├── ShapeError             "64x128" is not MxKxN
     │   ├── UnknownNameError       no such path, family, suite, engine or adapter
     │   └── ConfigError            a configuration file that can't be used
@@ -24,7 +24,7 @@ from typing import Any, Self
 
 
 class TinygateError(Exception):
-    """Base of the tree. `str(error)` is the message alone; `hint` says what to do about it."""
+    """The base class. `str(error)` is the message alone; `hint` says what to do about it."""
 
     exit_code = 3
 
@@ -38,7 +38,7 @@ class TinygateError(Exception):
         return (_revived, (type(self), self.__dict__))
 
     def render(self) -> str:
-        """The two lines a user sees."""
+        """Return the two lines that a user sees."""
         return f"tinygate: {self.message}\nhint: {self.hint}"
 
 
@@ -49,10 +49,10 @@ def _revived(kind: type[TinygateError], state: dict[str, Any]) -> TinygateError:
 
 
 class UsageError(TinygateError):
-    """What was typed or configured is wrong; nothing was run.
+    """The command line or a setting is wrong; nothing was run.
 
-    option     the flag whose value is wrong, as `--adapter`, where it is one flag's
-    about      what the message begins with: that flag, or the variable or file that set it
+    option     the flag whose value is wrong, such as `--adapter`; empty if it is no single flag's
+    about      the start of the message: that flag, or the variable or file that set it
     statement  the message without it
     """
 
@@ -65,7 +65,7 @@ class UsageError(TinygateError):
         self.statement = message
 
     def set_by(self, where: str, hint: str) -> Self:
-        """Give the same error about the variable or file that set the option."""
+        """Return the same error, attributed to the variable or file that set the option."""
         return type(self)(self.statement, hint, option=self.option, about=where)
 
 
@@ -74,7 +74,7 @@ class ShapeError(UsageError):
 
 
 class UnknownNameError(UsageError):
-    """A name that is not in the list it is looked up in."""
+    """An unknown name; the message lists the known ones."""
 
 
 class ConfigError(UsageError):
@@ -82,7 +82,7 @@ class ConfigError(UsageError):
 
 
 class CannotVerifyError(TinygateError):
-    """Nothing was found wrong, and nothing was proved right either."""
+    """The verification did not complete, so there is no verdict."""
 
 
 class NoAdapterError(CannotVerifyError):
@@ -90,7 +90,7 @@ class NoAdapterError(CannotVerifyError):
 
 
 class LimitError(CannotVerifyError):
-    """A limit of the adapter or of this machine's memory; raised before anything is allocated."""
+    """A case exceeds a limit of the adapter or of memory; raised before anything is allocated."""
 
 
 class ShaderError(CannotVerifyError):
@@ -105,7 +105,7 @@ class PackingRefusedError(CannotVerifyError):
     """An operand holds a value that the storage format cannot represent.
 
     operand  "A" or "B"
-    index    [row, column] of the first such value; None where it is not known
+    index    [row, column] of the first such value; None if unknown
     value    that value
     count    how many there are
     """
@@ -136,8 +136,10 @@ class PackingRefusedError(CannotVerifyError):
         operand: str = "B",
         count: int = 1,
     ) -> PackingRefusedError:
-        """Refuse a value over the format's largest: `refused: B[3,5]=7.0e4 and 2 more, over the
-        format's 65504`."""
+        """Build the error for values over a format's largest.
+
+        The message reads `refused: B[3,5]=7.0e4 and 2 more, over the format's 65504`.
+        """
         row, column = index
         more = f" and {count - 1} more" if count > 1 else ""
         return cls(
@@ -151,10 +153,10 @@ class PackingRefusedError(CannotVerifyError):
 
 
 def _short(value: float) -> str:
-    """`7.0e4`; NaN and infinity as Python spells them."""
+    """Format a number as `7.0e4`; NaN and infinity as Python spells them."""
     digits, e, exponent = f"{value:.1e}".partition("e")
     return f"{digits}e{int(exponent)}" if e else digits
 
 
 class DeviceError(CannotVerifyError):
-    """The engine or its driver failed: validation error, lost device, crash, time-out."""
+    """A failure of the engine or driver: validation error, lost device, crash or time-out."""

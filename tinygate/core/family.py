@@ -1,5 +1,7 @@
-"""The input families by name: what each is compared with, and how strictly. No numbers are drawn
-here, so that the command line can name families without numpy."""
+"""Name the input families, and say what each is compared with and how strictly.
+
+The numbers are drawn elsewhere, so that the command line can name families without numpy.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ DEFAULT_SEED = 12345
 
 @dataclass(frozen=True)
 class Family:
-    """A named distribution and what is asked of it.
+    """A named distribution of inputs, and which checks apply to it.
 
     norm         D of the conformance check: G or |A||B|
-    exact        compared bit for bit with what it must give: the product, or the stored B
-    packing      stored weights are held against their originals
-    activation   the seed's rule, F against R; the others are judged on conformance alone, because
-                 a right kernel breaks the rule on them
+    exact        compared bit for bit with the exact product, or with the stored B; empty if neither
+    packing      stored weights are compared with their originals
+    activation   the activation rule applies, F against R; the other families are judged on
+                 conformance alone, because a right kernel breaks the rule on them
     """
 
     name: str
@@ -56,7 +58,7 @@ FAMILIES: dict[str, Family] = {
         Family("zero", "abs", activation=True, summary="all-zero weights"),
     )
 }
-# What must all have run and passed before a path may be active for a class; what `verify` runs.
+# All of these must have run and passed before a path may be active for a shape class.
 ACTIVATING_FAMILIES = ("uniform", "positive", "integer", "identity")
 DEFAULT_FAMILIES = ACTIVATING_FAMILIES
 DEFAULT_INPUTS = ",".join(DEFAULT_FAMILIES)
@@ -66,7 +68,7 @@ def parse_families(text: str) -> tuple[str, ...]:
     """Read `uniform,positive`, or `all`.
 
     Raises:
-        UnknownNameError: with the list of families.
+        UnknownNameError: no family has such a name; the message lists them.
     """
     if text.strip() == "all":
         return tuple(FAMILIES)
@@ -74,13 +76,13 @@ def parse_families(text: str) -> tuple[str, ...]:
     for name in names:
         if name == "all":
             raise UnknownNameError(
-                "'all' already holds every input family and stands alone",
+                "'all' already holds every input family and cannot be combined with others",
                 "tinygate verify --inputs all",
             )
         if name not in FAMILIES:
             raise UnknownNameError(
                 f"unknown input family {shown(name, 40)!r}; "
-                f"the families are {', '.join(FAMILIES)}, or all of them: all",
+                f"the families are {', '.join(FAMILIES)}, or 'all'",
                 "tinygate verify --inputs uniform,positive",
             )
     return names

@@ -1,4 +1,4 @@
-"""FastPath: what an accelerated way to compute C = A·B declares, and the BUILTIN table.
+"""Describe a fast path: what an accelerated way to compute C = A·B declares about itself.
 
 A path is data. The gate, the runner and GpuOps read it; none of them knows a path by name.
 """
@@ -12,12 +12,14 @@ from tinygate.core.adapter import AdapterInfo, MatrixConfiguration
 from tinygate.core.engine import TARGETS
 from tinygate.core.kernel_abi import BUILT_IN_LAYOUT, DEFAULT_DIMS, Entry, Field, Layout
 from tinygate.core.shape import Shape
+from tinygate.core.shape_class import ShapeClass, class_of
 from tinygate.core.vocabulary import (
     MAX_K_I32,
     QUANTIZED,
     Accumulator,
     AFormat,
     Format,
+    Judge,
     Precision,
     Products,
 )
@@ -25,35 +27,36 @@ from tinygate.core.vocabulary import (
 
 @dataclass(frozen=True)
 class FastPath:
-    """An accelerated path, as declared. Declaring is not believing: the gate checks all of it.
+    """An accelerated path, as declared. The gate checks every declaration.
 
-    name, pill       what it is called on the command line, and in the capability pills
+    name, pill       its name on the command line, and in the capability pills
     kernel           the WGSL file, relative to wgsl/ or absolute
-    requires         names out of FEATURES; one that is missing makes the path SKIP
-    a, b             storage formats, out of A_FORMATS and FORMATS
+    requires         names from FEATURES; if the adapter is missing one, the path is SKIP
+    a, b             storage formats, from A_FORMATS and FORMATS
     accumulate       precision of the running sum; i32 only of int8 products
     products         precision of each a·b: "f16" also where operands are rounded inside; "matrix"
                      for a matrix unit that takes f16
     output           precision C is rounded to before it is stored as f32
-    entries          tried in order; the first whose max_m admits the shape runs
-    pack, pack_a     WGSL packers for B and A; needed where they are packed
+    entries          entry points, tried in order; the first whose max_m admits the shape runs
+    pack, pack_a     WGSL packers for B and A; required if they are packed
     deterministic    two runs of the same input agree bit for bit
     opt_in           runs only when named
+    judge            what it is asked; on "conformance" alone it is never active
     multiple_of      (M, K, N) must be multiples of these, else SKIP
-    depends_on       a path that this one builds on: where that one failed, this one is SKIP
-    fallback         the path that runs in its place where it is not active
+    depends_on       a path that this one builds on; if that one fails, this one is SKIP
+    fallback         the path to run instead while this one is not active
     matrix_types     (component, result) of the subgroup matrices that the kernel is written for
     matrix_sizes     (M, N, K) of the configuration it is compiled for; None until it is known
-    why              what makes this path safe to try, in words
+    why              why this path is safe to try, in words
     engines          engines the kernel is written for; on another the path is SKIP
-    layout, dims     bindings and uniform of the kernel, where they are not wgsl/README.md's
-    guard            C is longer than M·N; False serves kernels that bound themselves by arrayLength
-    over_read        why what lies behind A and B may reach C where it is not finite; empty where it
-                     may not
+    layout, dims     bindings and uniform of the kernel; by default those of wgsl/README.md
+    guard            C's buffer is longer than M·N; False for kernels that read arrayLength
+    over_read        why NaN behind A and B may reach C; empty if it may not
     call             instead of a kernel: the plug-in's entry point whose Python is the path
-    readable         what B is held as can be read back; else no conformance verdict, never active
+    readback         the stored B can be read back; without it the path has no conformance verdict
+                     and is never active
     source           where the declaration is from
-    file             the manifest it is from; then --path takes this and not the name
+    file             the manifest it is from; --path then takes this instead of the name
     """
 
     name: str
@@ -71,6 +74,7 @@ class FastPath:
     pack_a: str | None = None
     deterministic: bool = True
     opt_in: bool = False
+    judge: Judge = "activation"
     multiple_of: tuple[int, int, int] = (1, 1, 1)
     depends_on: str = ""
     fallback: str = "f32"
@@ -88,18 +92,18 @@ class FastPath:
 
     @property
     def quantized(self) -> bool:
-        """Whether an operand is: then what is stored is far from its original even where right."""
+        """Whether an operand is quantized, so that a right kernel is still far from float32."""
         return self.a in QUANTIZED or self.b in QUANTIZED
 
     @property
     def cli_name(self) -> str:
-        """What --path takes to choose it."""
+        """The value of --path that selects this path."""
         return self.file or self.name
 
     @property
     def never_active_reason(self) -> str:
-        """Why it is never active, whatever it passes; empty where it may be."""
-        sums = "f16 sums lose with K what a small shape does not show"
+        """Why the path is never active, whatever it passes; empty if it may be."""
+        sums = "f16 sums lose precision as K grows, which a small shape does not show"
         return sums if self.accumulate == "f16" else ""
 
     @property
@@ -113,18 +117,31 @@ class FastPath:
         return self.rounds_inside or "f16" in (self.accumulate, self.output)
 
     def entry(self, shape: Shape) -> Entry:
-        """The entry point that runs this shape."""
+        """Return the entry point that runs this shape."""
         return next(e for e in self.entries if e.max_m is None or e.max_m >= shape.M)
 
-    def shape_class(self, shape: Shape) -> str:
-        """Entry point, with the constants it is compiled with, x K rounded up to a power of two: a
-        verdict holds for its class only, and other constants are another kernel."""
+    def shape_class(self, shape: Shape) -> ShapeClass:
+        """Find the class that a verdict at this shape holds for. Other constants are another
+        kernel, and so another class."""
         entry = self.entry(shape)
         sizes = "x".join(map(str, self.matrix_sizes or ()))
-        return f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}/K{shape.k_class}"
+        name = f"{entry.name}{entry.named_constants(shape)}{sizes and ' ' + sizes}"
+        return class_of(name, shape)
+
+    def step(self, axis: str) -> int:
+        """Give what a size of this axis must be a multiple of."""
+        return self.multiple_of["MKN".index(axis)]
+
+    def fitting(self, shape: Shape) -> Shape:
+        """Move every size up to the next multiple that the path takes."""
+        M, K, N = (
+            -(-size // step) * step
+            for size, step in zip((shape.M, shape.K, shape.N), self.multiple_of, strict=True)
+        )
+        return replace(shape, M=M, K=K, N=N)
 
     def shape_mismatch(self, shape: Shape) -> str | None:
-        """Why this path can't run the shape by its own declaration, or None."""
+        """Say why this path's declaration excludes the shape, or return None."""
         if self.accumulate == "i32" and shape.K > MAX_K_I32:
             return f"K={shape.K}: an i32 sum of int8 products is exact up to K={MAX_K_I32}"
         for axis, size, multiple in zip(
@@ -135,28 +152,33 @@ class FastPath:
         return None
 
     def missing_features(self, adapter: AdapterInfo) -> str:
-        """What the path requires and this adapter, by its engine, lacks, in words; empty where
-        nothing."""
+        """Say which of the path's requirements the adapter or its engine does not meet.
+
+        Returns an empty string if it meets them all.
+        """
         if adapter.engine not in self.engines:
             return f"made for {', '.join(self.engines)}, not for {adapter.engine}"
         reasons = dict(adapter.unavailable)
-        lacking = [name for name in self.requires if name not in adapter.features]
-        told = [f"{name} is {reasons[name]}" for name in lacking if name in reasons]
-        untold = [name for name in lacking if name not in reasons]
-        if untold:
-            told.insert(0, f"adapter lacks {', '.join(untold)}")
-        if not told and self.matrix_types and not self.configurations(adapter):
-            told = [f"adapter has no subgroup matrix {' -> '.join(self.matrix_types)}"]
-        return "; ".join(told)
+        missing = [name for name in self.requires if name not in adapter.features]
+        explained = [f"{name} is {reasons[name]}" for name in missing if name in reasons]
+        unexplained = [name for name in missing if name not in reasons]
+        if unexplained:
+            explained.insert(0, f"adapter lacks {', '.join(unexplained)}")
+        if not explained and self.matrix_types and not self.configurations(adapter):
+            explained = [f"adapter has no subgroup matrix {' -> '.join(self.matrix_types)}"]
+        return "; ".join(explained)
 
     def configurations(self, adapter: AdapterInfo) -> tuple[MatrixConfiguration, ...]:
-        """The subgroup matrices the kernel can use there, the largest first."""
+        """List the subgroup-matrix shapes that the kernel can use on the adapter, largest first."""
         found = [m for m in adapter.matrices if (m.component, m.result) == self.matrix_types]
         return tuple(sorted(dict.fromkeys(found), key=lambda m: -m.M * m.N * m.K))
 
     def for_adapter(self, adapter: AdapterInfo) -> tuple[FastPath, ...]:
-        """The path as it runs there: itself, or compiled for every matrix the adapter lists, the
-        largest under the path's own name. What is compiled for one already stays what it is."""
+        """Return the path's variants for the adapter: one for each subgroup-matrix shape it lists.
+
+        The variant with the largest shape keeps the path's name; the others have theirs appended. A
+        path without subgroup matrices, or one compiled for a shape already, is returned unchanged.
+        """
         found = self.configurations(adapter) if self.matrix_types and not self.matrix_sizes else ()
         if not found or self.missing_features(adapter):
             return (self,)
@@ -171,19 +193,19 @@ class FastPath:
         )
 
     def kernel_file(self) -> Path:
-        """Where the kernel's WGSL is."""
+        """Return the kernel's WGSL file."""
         return wgsl_file(self.kernel)
 
     def pack_file(self) -> Path | None:
-        """Where the packer's WGSL is, if B is packed."""
+        """Return the WGSL file of B's packer, or None if B is not packed."""
         return wgsl_file(self.pack) if self.pack else None
 
     def pack_a_file(self) -> Path | None:
-        """Where the WGSL of A's packer is, if A is packed."""
+        """Return the WGSL file of A's packer, or None if A is not packed."""
         return wgsl_file(self.pack_a) if self.pack_a else None
 
     def files(self) -> tuple[Path, ...]:
-        """Every WGSL file of the path: kernel and packers; none where it is Python."""
+        """List the path's WGSL files, kernel and packers; a Python path has none."""
         if self.call:
             return ()
         found = (self.kernel_file(), self.pack_file(), self.pack_a_file())
@@ -191,7 +213,7 @@ class FastPath:
 
 
 def wgsl_file(name: str) -> Path:
-    """A file of wgsl/: inside the package in a wheel, beside it in a checkout."""
+    """Find a file of wgsl/: inside the package in a wheel, beside it in a checkout."""
     package = Path(__file__).parents[1]
     installed = package / "wgsl"
     return (installed if installed.is_dir() else package.parent / "wgsl") / name

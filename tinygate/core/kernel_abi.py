@@ -1,7 +1,7 @@
-"""How a kernel wants to be run: its entry points and dispatch, its bindings, its uniform.
+"""Describe how to run a kernel: its entry points and dispatch, its bindings, its uniform.
 
-The defaults are the built-ins' interface (wgsl/README.md). A kernel that was written for another
-program declares its own.
+The defaults are the interface of the built-in kernels (wgsl/README.md). A kernel that was written
+for another program declares its own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Axis = Literal["M", "K", "N"]
 StorageAccess = Literal["read", "read_write"]
 
 AXES: tuple[Axis, ...] = ("M", "K", "N")
-# What stands for a number that is known only when the shape or the adapter is.
+# A symbol stands for a number that is known only once the shape or the adapter is.
 SUBGROUP_SIZE = "subgroup_size"
 SYMBOLS = (*AXES, SUBGROUP_SIZE)
 
@@ -26,29 +26,30 @@ MAX_CONSTANTS = 64
 
 
 def size_of(shape: Shape, axis: str) -> int:
-    """M, K or N of a shape, by name."""
+    """Return M, K or N of a shape, by name."""
     return {"M": shape.M, "K": shape.K, "N": shape.N}[axis]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """ceil(axis / per) workgroups along one dimension of the dispatch."""
+    """One dimension of a dispatch: ceil(axis / per) workgroups."""
 
     axis: Axis
     per: int
 
     def groups(self, shape: Shape) -> int:
-        """How many."""
+        """Count the workgroups."""
         return -(-size_of(shape, self.axis) // self.per)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One WGSL entry point, how it is dispatched, and the M it is for.
+    """One WGSL entry point, its dispatch, and the largest M that it runs.
 
     rows, cols   the tile of C that one workgroup writes; the dispatch is then linear
+    max_m        the largest M it runs; None for any
     axes         instead of a tile: workgroups along x, y and z, at most one of each
-    constants    pipeline overrides; "M", "K" and "N" stand for the shape's own, and
+    constants    pipeline overrides; "M", "K" and "N" stand for the shape's sizes, and
                  "subgroup_size" for the size that was measured on the adapter
     """
 
@@ -60,21 +61,21 @@ class Entry:
     axes: tuple[Steps | None, ...] = ()
 
     def tiles(self, shape: Shape) -> int:
-        """How many workgroups cover C."""
+        """Count the workgroups that cover C."""
         return -(-shape.M // self.rows) * -(-shape.N // self.cols)
 
     def overrides(self, shape: Shape, subgroup_size: int | None = None) -> dict[str, float]:
-        """The pipeline constants with shape and subgroup size filled in.
+        """Resolve the pipeline constants for a shape and a subgroup size.
 
         Raises:
-            CannotVerifyError: where one is the subgroup size and that is not known.
+            CannotVerifyError: a constant needs the subgroup size, which is unknown.
         """
         return {
             name: self._number(name, value, shape, subgroup_size) for name, value in self.constants
         }
 
     def named_constants(self, shape: Shape) -> str:
-        """` NAME=value` for each constant, as part of a shape class."""
+        """Format each constant as ` NAME=value`, as part of a shape class."""
         return "".join(
             f" {name}={value}"
             if value == SUBGROUP_SIZE
@@ -100,9 +101,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which slot of group 0 holds what.
+    """The slots of bind group 0.
 
-    unused   slots the kernel declares and does not need: each gets a small scratch buffer
+    unused   slots that the kernel declares and does not need; each gets a small scratch buffer
     access   how the kernel declares A and B; it must leave them unchanged either way
     """
 

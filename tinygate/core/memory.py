@@ -1,4 +1,4 @@
-"""Measure how much memory this machine can still give. Reads /proc and /sys where they are."""
+"""Measure the available memory of this machine, from /proc and /sys if they exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def available_memory() -> int | None:
-    """Bytes that can be had without swapping, or None where the system doesn't tell."""
+    """Return the bytes that can be allocated without swapping, or None if unknown."""
     found = [value for value in (_meminfo(), _cgroup()) if value is not None]
     return min(found, default=None)
 
@@ -32,8 +32,7 @@ def _cgroup() -> int | None:
 
 
 def _file_cache(root: Path) -> int:
-    """Bytes of cached files that nobody uses now: memory.current counts them, though they are given
-    back to whoever asks."""
+    """Return the bytes of inactive file cache, which memory.current counts though it is free."""
     try:
         for line in (root / "memory.stat").read_text(encoding="ascii").splitlines():
             if line.startswith("inactive_file "):

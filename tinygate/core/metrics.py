@@ -1,4 +1,4 @@
-"""Hold the numbers of a measured case, and those predicted beside them. Frozen data."""
+"""Hold the measured and the predicted numbers of a case. Frozen data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 # The activation rule: max_abs below 1 % of mean |R|, and mean_rel below this.
 MEAN_REL_LIMIT = 0.005
-# An NMSE over this many times the prediction is warned about.
+# An NMSE over this multiple of the prediction gets a warning.
 NMSE_WARNING = 2.0
 
 
 def used_of(measured: float, limit: float) -> float:
-    """Give the share of a limit that is used up: 0.26 is "uses 26 % of limit".
+    """Return the fraction of a limit that is used: 0.26 is "uses 26 % of limit".
 
-    What is not a number is over every limit: as NaN it would hide behind any other share.
+    NaN uses infinitely much, since max() over several cases could drop a NaN.
     """
-    if measured != measured:
+    if math.isnan(measured):
         return math.inf
     if limit == 0:
         return 0.0 if measured == 0 else math.inf
@@ -25,10 +25,14 @@ def used_of(measured: float, limit: float) -> float:
 
 @dataclass(frozen=True)
 class Metrics:
-    """F against R, as the activation rule has it, all float64.
+    """The candidate F compared with the reference R, as the activation rule defines it, in float64.
 
+    mean_ref         mean |R|
+    max_abs          max |F-R|
+    mean_rel         mean of |F-R| / max(|R|, max_abs_limit)
+    max_rel          max of the same
     count            elements, pooled products included
-    nmse             sum (F-R)^2 / sum R^2; 0 where R is all zero
+    nmse             sum (F-R)^2 / sum R^2; 0 if R is all zero
     """
 
     mean_ref: float
@@ -46,7 +50,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a path that does as it declares should show on these very inputs (predict.py)."""
+    """The error that a path's declaration predicts for these inputs (numerics/error_model.py)."""
 
     nmse: float
     mean_rel: float
@@ -55,10 +59,10 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ErrorParts:
-    """What a quantized path's error is made of, each as an NMSE.
+    """The two parts of a quantized path's error, each as an NMSE.
 
-    stored     of S against T, the product of the originals: what storing does
-    kernel     of F against S: what the kernel adds
+    stored     from storing: S, the product of the stored operands, against T, that of the originals
+    kernel     from the kernel: F against S
     """
 
     stored: float
@@ -66,19 +70,21 @@ class ErrorParts:
 
     @property
     def stored_rms(self) -> float:
-        """Relative to the root mean square of T."""
+        """The error from storing, relative to the root mean square of T."""
         return math.sqrt(self.stored)
 
     @property
     def kernel_rms(self) -> float:
-        """Relative to the root mean square of S."""
+        """The kernel's error, relative to the root mean square of S."""
         return math.sqrt(self.kernel)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One predicted number beside the measured one. `limit` is what the check allows: for the NMSE
-    twice the prediction, over which a path is warned about."""
+    """One measured number, its prediction and its limit.
+
+    The limit of the NMSE is twice the prediction; over it the case gets a warning.
+    """
 
     name: str
     predicted: float
@@ -87,10 +93,10 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Measured over predicted."""
+        """The measured number divided by the predicted one."""
         return self.measured / self.predicted if self.predicted else float("inf")
 
     @property
     def used(self) -> float:
-        """Measured as a share of the limit; infinite where a limit of 0 is not met."""
+        """The fraction of the limit that is used; infinite if a limit of 0 is not met."""
         return used_of(self.measured, self.limit)

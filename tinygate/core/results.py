@@ -1,6 +1,6 @@
-"""What a run produces: Metrics, Check, CaseResult, PathResult, Report. Plain frozen data.
+"""Describe the results of a run: CaseResult, PathResult, EngineAgreement, Report. Frozen data.
 
-Everything a report prints is in here, so a renderer is one pure function of a Report.
+They hold everything that a report prints, so each renderer is a pure function of a Report.
 """
 
 from __future__ import annotations
@@ -16,19 +16,23 @@ from tinygate.core.metrics import (
     Metrics,
     Prediction,
 )
+from tinygate.core.shape_class import ShapeClass
 from tinygate.core.status import Check, State, Status
+from tinygate.core.vocabulary import Judge
 
 SCHEMA_VERSION = 3
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Where a matrix is wrong. Of several products the wrong elements are counted together.
+    """The location of the wrong elements of C or of a stored operand.
 
+    count, total     wrong elements and all elements, over all pooled products
     first            [row, column] of the first wrong element
-    got, want        what is there and what should be; None where only the place is known
-    where            the rows and columns that hold the wrong ones, in words
-    cells            a map: the share of wrong elements in each cell_shape block, row by row
+    got, want        its value and the right one; None if only its location is known
+    where            the rows and columns of the wrong elements, in words
+    cells            the failure map: the fraction of wrong elements in each cell_shape block, row
+                     by row
     operand          C, or the operand that is stored wrong
     """
 
@@ -45,25 +49,27 @@ class Failure:
 
 @dataclass(frozen=True, repr=False)
 class CaseResult:
-    """One path x shape x family on one engine, judged.
+    """The judged result of one path x shape x family on one engine.
 
     exact            (wrong, total) for families compared exactly
-    runs, failed     fresh dispatches made, and how many of them failed
+    runs, failed     dispatches made, and how many of them failed
     pooled           independently seeded products behind the metrics
-    predicted        beside `metrics`, where the path declares enough to predict them
-    parts            of a quantized path's error: storing and kernel apart
-    failure          where C or B is wrong, on a FAIL that has a place
-    warnings         what is not wrong, yet not as declared
-    digests          SHA-256 of the first run's outputs, of the path and of the reference, where
-                     there were any: what another engine's are compared with
-    not_run          nothing of it has run yet, nor was tried
+    predicted        the predicted metrics, if the path declares enough to predict them
+    parts            a quantized path's error, split into storing and kernel
+    failure          where C or B is wrong, on a FAIL that has a location
+    warnings         deviations from the declaration that are no FAIL
+    digests          SHA-256 of the first run's outputs, of the path and of the reference, compared
+                     between engines; empty if there were no outputs
+    companion        at a shape that the gate chose for the class, not one that was asked for
+    not_run          the case has not been started
     saved            the file that holds the operands and results of a failure
+    seconds          wall time of the case
     replay           the command that runs exactly this case again
     """
 
     path: str
     shape: str
-    shape_class: str
+    shape_class: ShapeClass
     family: str
     seed: int
     status: Status = Status.ERROR
@@ -81,6 +87,8 @@ class CaseResult:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     digests: tuple[str, str] = ("", "")
+    companion: bool = False
+    judge: Judge = "activation"
     engine: str = ""
     saved: str = ""
     seconds: float | None = None
@@ -88,17 +96,17 @@ class CaseResult:
 
     @property
     def id(self) -> str:
-        """`path/MxKxN/family`: what --list prints and -k matches; a named shape has its name."""
+        """The case's name, `path/MxKxN/family`: --list prints it and -k matches it."""
         return f"{self.path}/{self.shape}/{self.family}"
 
     @property
     def replay_saved(self) -> str:
-        """The command that runs the saved file again and compares with it."""
+        """The command that runs the saved failure again and compares; empty if none was saved."""
         return f"tinygate replay {shlex.quote(self.saved)}" if self.saved else ""
 
     @property
     def comparisons(self) -> tuple[Comparison, ...]:
-        """Predicted beside measured, where both are there."""
+        """Each measured number with its prediction; empty if either is missing."""
         if self.metrics is None or self.predicted is None:
             return ()
         m, p = self.metrics, self.predicted
@@ -111,14 +119,13 @@ class CaseResult:
 
     @property
     def tightest(self) -> Check | None:
-        """The check that uses most of its limit; how far the reference is to be trusted says
-        nothing about the path."""
+        """The check that uses most of its limit; the reference's does not count, being no path."""
         measured = [c for c in self.checks if c.used is not None and c.name != "reference"]
         return max(measured, key=lambda check: check.used or 0.0, default=None)
 
     @property
     def used(self) -> float | None:
-        """The largest share of a limit that is used."""
+        """The largest fraction of a limit that is used, over all checks."""
         return self.tightest.used if self.tightest else None
 
     def __repr__(self) -> str:
@@ -127,13 +134,13 @@ class CaseResult:
 
 @dataclass(frozen=True, repr=False)
 class PathResult:
-    """One path over all its cases on one engine: one verdict, and the shape classes it is active
-    for.
+    """The verdict on one path over all its cases on one engine.
 
-    missing          what the adapter lacks; empty where the path is detected
+    missing          requirements that the adapter does not meet; empty if the path is detected
     deciding         the case that decided: on PASS the one nearest to its limit
     lacking          activating families that did not run everywhere, on PASS
-    fallback         the path that runs in its place
+    active_classes   the shape classes for which the path is active
+    fallback         the path to run instead
     source_hash      SHA-256 over kernel, packer and constants: part of a verdict's identity
     """
 
@@ -145,7 +152,7 @@ class PathResult:
     missing: str = ""
     deciding: CaseResult | None = None
     lacking: tuple[str, ...] = ()
-    active_classes: tuple[str, ...] = ()
+    active_classes: tuple[ShapeClass, ...] = ()
     fallback: str = "f32"
     source_hash: str = ""
     cases: tuple[CaseResult, ...] = ()
@@ -153,22 +160,27 @@ class PathResult:
 
     @property
     def detected(self) -> bool:
-        """Whether the adapter has what the path requires. Says nothing about trust."""
+        """Whether the adapter has what the path requires, verified or not."""
         return not self.missing
 
     @property
     def active(self) -> bool:
-        """Verified: every activating family ran on every shape asked for, and all passed."""
+        """Whether every activating family ran and passed on every requested shape."""
         return self.state is State.ACTIVE
 
     @property
     def used(self) -> float | None:
-        """The largest share of a limit that any case uses."""
+        """The largest fraction of a limit that any case uses."""
         return max((c.used for c in self.cases if c.used is not None), default=None)
 
     @property
+    def skipped_shapes(self) -> int:
+        """How many shapes that were asked for do not fit the path."""
+        return len({case.shape for case in self.cases if case.status is Status.SKIP})
+
+    @property
     def state_words(self) -> str:
-        """The state as a reader sees it: "active", "rejected", "passes uniform"."""
+        """The state in words, such as "active", "rejected" or "passes uniform"."""
         if self.state is not State.PASSES_SOME:
             return self.state.value
         ran = sorted({case.family for case in self.cases if case.status is Status.PASS})
@@ -176,7 +188,7 @@ class PathResult:
 
     def __repr__(self) -> str:
         why = _because(self.missing or self.reason, self.status)
-        classes = f" for {', '.join(self.active_classes)}" if self.active_classes else ""
+        classes = f" for {'; '.join(map(str, self.active_classes))}" if self.active_classes else ""
         return f"<PathResult {self.path} {self.status}, {self.state_words}{classes}{why}>"
 
 
@@ -185,10 +197,10 @@ class EngineAgreement:
     """Whether two engines computed the same bits.
 
     what             a path, or "f32 reference"
-    engines          the two
-    agreeing         of `compared` cases, how many agree bit for bit
-    first            shape and family of the first case that differs
-    drivers          what explains a difference beforehand: adapter and backend of each
+    engines          the two engines
+    agreeing         how many of the `compared` cases agree bit for bit
+    first            shape and family of the first case that differs; None if all agree
+    drivers          adapter and backend of each engine if those differ: a reason for other bits
     """
 
     what: str
@@ -201,8 +213,11 @@ class EngineAgreement:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """A whole run. `required` are the paths without whose PASS it is exit 3; `agreements` say
-    whether engines computed the same bits."""
+    """The report of one run.
+
+    required         paths that must PASS, or the exit code is 3
+    agreements       whether the engines computed the same bits
+    """
 
     version: str
     platforms: tuple[Platform, ...]
@@ -220,16 +235,16 @@ class Report:
 
     @property
     def multi_engine(self) -> bool:
-        """Whether engines have to be told apart."""
+        """Whether the run used several engines."""
         return len(self.platforms) > 1
 
     @property
     def single_shape(self) -> bool:
-        """Whether one shape was asked for, so that lines need not name it."""
+        """Whether the run has one shape, so that lines need not name it."""
         return len(set(self.shapes)) == 1
 
     def platform(self, engine: str) -> Platform:
-        """What a result of that engine belongs to."""
+        """Return the engine's platform."""
         return next(one for one in self.platforms if one.engine == engine)
 
     @property
@@ -239,12 +254,12 @@ class Report:
 
     @property
     def active(self) -> tuple[PathResult, ...]:
-        """The paths that may be used."""
+        """The active paths."""
         return tuple(path for path in self.paths if path.active)
 
     @property
     def status_line(self) -> str:
-        """The status bar: `f16-storage matmul active`, joined by ` · `."""
+        """The status line: `f16-storage matmul active` for each active path, joined by ` · `."""
         active = " · ".join(
             f"{path.path} matmul active" + (f" on {path.engine}" if self.multi_engine else "")
             for path in self.active
@@ -253,7 +268,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 all passed and something ran, 1 a FAIL, 3 could not verify, 130 interrupted."""
+        """0 if all passed and something ran, 1 on a FAIL, 3 on no verdict, 130 if interrupted."""
         if self.interrupted:
             return 130
         statuses = [path.status for path in self.paths]
@@ -271,7 +286,7 @@ class Report:
 
 
 def _because(reason: str, status: Status) -> str:
-    """The reason, shortened, where a verdict is not a PASS."""
+    """Shorten the reason of a verdict other than PASS."""
     if not reason or status is Status.PASS:
         return ""
     return f": {reason if len(reason) <= 100 else reason[:99] + '…'}"

@@ -1,4 +1,4 @@
-"""Describe what a saved failing case holds: named arrays, and this beside them as JSON.
+"""Describe the file of a saved failing case: named arrays, with a description as JSON.
 
 The gate writes such files (gate/failure.py); `tinygate replay` reads them (report/saved_case.py).
 """
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 SCHEMA_VERSION = 1
-# numpy's name for each array's type. A and B are the originals, F the candidate's C, R the
-# reference's where the family has one, S the float64 product of the stored operands.
+# Each array's numpy type. A and B are the operands before storing, F the candidate's C, R the
+# reference's C if the family has one, S the float64 product of the stored operands.
 ARRAYS: Mapping[str, str] = {
     "A": "float32",
     "B": "float32",
@@ -27,9 +27,9 @@ DESCRIPTION = "about"
 class Description:
     """The case that failed.
 
-    source, file       where the path was from; file is empty unless that was a manifest
-    shape              "MxKxN", with its name where it had one
-    engine, adapter    what it ran on, with versions; empty where that was not said
+    source, file       where the path came from; file is empty unless that was a manifest
+    shape              "MxKxN" or "MxKxN:name"
+    engine, adapter    what it ran on, with versions; empty if unknown
     """
 
     path: str
@@ -44,5 +44,5 @@ class Description:
     adapter: str = ""
 
     def to_json(self) -> str:
-        """Write it for the file."""
+        """Serialize the description for the file."""
         return json.dumps({"schema_version": SCHEMA_VERSION, **asdict(self)})

@@ -1,4 +1,4 @@
-"""Shape, the "MxKxN" parser, the named suites, and the shape class a verdict belongs to."""
+"""Describe shapes: parse "MxKxN", and list the named suites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _U32_MAX = 2**32 - 1
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """A[M,K] activations x B[K,N] weights = C[M,N], all row-major."""
+    """The sizes of a product: A[M,K] activations x B[K,N] weights = C[M,N], all row-major."""
 
     M: int
     K: int
@@ -26,20 +26,15 @@ class Shape:
 
     @property
     def label(self) -> str:
-        """`MxKxN`, or `MxKxN:name`: what the parser takes back."""
+        """`MxKxN` or `MxKxN:name`, which `parse` reads back."""
         return f"{self}:{self.name}" if self.name else str(self)
-
-    @property
-    def k_class(self) -> int:
-        """K rounded up to a power of two: the part of a shape class that comes from the shape."""
-        return 1 << (self.K - 1).bit_length()
 
     @classmethod
     def parse(cls, text: str) -> Shape:
         """Read `MxKxN` or `MxKxN:name`.
 
         Raises:
-            ShapeError: naming the part that is missing, not a number, zero or over 2^32-1.
+            ShapeError: a part is missing, not a number, zero or over 2^32-1.
         """
         dims, colon, name = text.strip().partition(":")
         if colon and not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
@@ -58,7 +53,7 @@ class Shape:
 
 
 def _dimension(text: str, axis: str, part: str) -> int:
-    """One of M, K, N, named in the error when it is wrong."""
+    """Parse one of M, K and N; an error names it."""
     if not re.fullmatch(r"[+-]?[0-9]{1,20}", part):
         raise ShapeError(
             f"{_shown(text)} is not a shape: {axis} is {_cut(part)!r}, expected a positive integer"
@@ -80,7 +75,7 @@ def _cut(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """A text as an error names it: on one line, whatever was typed."""
+    """Quote a text for an error message, on one line."""
     short = _cut(text)
     return short if short.isprintable() and short.strip() else repr(short)
 
@@ -89,23 +84,34 @@ DEFAULT_SUITE = "smoke"
 SUITES: dict[str, tuple[Shape, ...]] = {
     name: tuple(Shape.parse(shape) for shape in shapes.split())
     for name, shapes in {
-        # A tile, the tails, the matrix-vector entry.
+        # One full tile, partial tiles on every side, and the matrix-vector entry point.
         "smoke": "64x128x128 17x33x65 1x77x131",
-        "ragged": "1x1x1 1x64x1 3x257x129 17x33x65 65x130x63 535x96x1024",
+        # Every residue modulo 8 of each axis, every M of a matrix-vector entry and the one after,
+        # a single column, a single k, a square, a tall and a wide product; K is N in the square
+        # alone. Small first, since most faults show there.
+        "ragged": "1x1x1 1x64x1 2x67x10 4x38x7 5x19x41 6x39x14 7x31x6 8x20x35 9x21x3 33x37x1 "
+        "19x1x36 40x40x40 300x12x5 3x11x700 3x257x129 17x33x65 65x130x63 535x96x1024",
         "inference": "1x256x256 1x256x1024 8x256x1024 64x256x256",
         "training": "256x1024x256 256x1024x1024",
         "head": "1x256x50257 4x50257x256",
     }.items()
 }
-# Three classes of shape: inference-typical, training-typical, head-output.
-SUITES["production"] = SUITES["inference"] + SUITES["training"] + SUITES["head"]
+SUITES["production"] = (
+    *SUITES["inference"],
+    *SUITES["training"],
+    *SUITES["head"],
+    # A long sum of few terms' width; more columns than 16 bits number, in an operand of more
+    # elements than a 24-bit significand numbers.
+    Shape(8, 4096, 96),
+    Shape(1, 257, 65_541),
+)
 
 
 def suite(name: str) -> tuple[Shape, ...]:
-    """The shapes of a named suite.
+    """Return the shapes of a named suite.
 
     Raises:
-        UnknownNameError: with the list of suites.
+        UnknownNameError: no suite has this name; the message lists them.
     """
     if name not in SUITES:
         raise UnknownNameError(
@@ -116,10 +122,18 @@ def suite(name: str) -> tuple[Shape, ...]:
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Shape, ...]:
-    """Each as Shape.parse reads it."""
+    """Parse each text with Shape.parse.
+
+    Raises:
+        ShapeError: as Shape.parse.
+    """
     return tuple(map(Shape.parse, texts))
 
 
 def suites(names: Iterable[str]) -> tuple[Shape, ...]:
-    """The shapes of several suites, one after the other."""
+    """Concatenate the shapes of several suites.
+
+    Raises:
+        UnknownNameError: as suite.
+    """
     return tuple(shape for name in names for shape in suite(name))

@@ -1,4 +1,4 @@
-"""The words of a verdict: Status of a check, case or path; State of a path; Check."""
+"""Define verdicts: the Status of a check, case or path, the State of a path, and Check."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ class Status(StrEnum):
 
 
 class State(StrEnum):
-    """What a path's verdict leads to. Only ACTIVE lets anything run on it."""
+    """The consequence of a path's verdict. Only an ACTIVE path may run."""
 
     ACTIVE = "active"
     REJECTED = "rejected"
     UNAVAILABLE = "unavailable"
     UNVERIFIED = "unverified"
-    CONFORMS = "conforms"  # passes everything, and declares what no model should use
-    PASSES_ACTIVATION = "passes activation"  # nothing shows that it conforms
+    CONFORMS = "conforms"  # passes everything, but its declared precision is too low to activate
+    PASSES_ACTIVATION = "passes activation"  # conformance could not be checked
     PASSES_SOME = "passes"  # not every activating family ran
 
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison: what was measured, against which limit, and the limit's reason.
+    """One comparison of a measured number with its limit.
 
-    `measured` and `limit` are None where the check is a yes or no. `reason` says what is wrong and
-    is empty on PASS.
+    measured, limit    None if the check is a yes or no
+    reason             what is wrong; empty on PASS
+    why                where the limit comes from
     """
 
     name: str
@@ -47,16 +48,16 @@ class Check:
 
     @property
     def used(self) -> float | None:
-        """The share of the limit that is used; None where nothing was measured against one."""
+        """The fraction of the limit that is used; None if the check has no limit."""
         if self.measured is None or self.limit is None:
             return None
         return used_of(self.measured, self.limit)
 
 
 def worst(statuses: Iterable[Status]) -> Status:
-    """The verdict over several: FAIL before ERROR before PASS before SKIP; nothing is an ERROR.
+    """Combine several verdicts: FAIL before ERROR before PASS before SKIP; none at all is ERROR.
 
-    SKIP weighs least because it neither fails nor counts as having run.
+    SKIP comes last because it neither fails nor counts as having run.
     """
     present = set(statuses)
     order = (Status.FAIL, Status.ERROR, Status.PASS, Status.SKIP)

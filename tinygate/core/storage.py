@@ -1,7 +1,6 @@
 """Size the buffers of each storage format, and the dispatches of its packer (wgsl/README.md).
 
-Arithmetic on sizes alone, so that whoever allocates or dispatches does without numpy; what the
-words hold is numerics/formats.py's.
+This is arithmetic on sizes and needs no numpy; numerics/formats.py reads and writes the words.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ Q4_BLOCK = 32  # weights that share a scale and a zero point
 
 
 class StorageSize(Protocol):
-    """How much room a matrix [rows, cols] takes in one format."""
+    """The size of an operand [rows, cols] in one storage format."""
 
     def words(self, rows: int, cols: int) -> int:
-        """Count the u32 words of the whole matrix, scales and zero points included."""
+        """Count the u32 words of the operand, scales and zero points included."""
         ...
 
     def groups(self, rows: int, cols: int) -> int:
@@ -27,7 +26,7 @@ class StorageSize(Protocol):
 
 @dataclass(frozen=True)
 class ElementwiseSize:
-    """f32 or f16: rows that begin with a word.
+    """The size in f32 or f16, in which each row begins on a word.
 
     columns_per_word   columns that share a word
     """
@@ -39,7 +38,7 @@ class ElementwiseSize:
         return -(-cols // self.columns_per_word)
 
     def words(self, rows: int, cols: int) -> int:
-        """Count the words of the whole matrix."""
+        """Count the words of the operand."""
         return rows * self.stride(cols)
 
     def groups(self, rows: int, cols: int) -> int:
@@ -49,12 +48,15 @@ class ElementwiseSize:
 
 @dataclass(frozen=True)
 class Int8Size:
-    """int8, four along K to a word: B with a scale per column, or A with one per row."""
+    """The size in int8, four values along K to a word.
+
+    scales   B has a scale per column, A one per row
+    """
 
     scales: Literal["columns", "rows"]
 
     def words(self, rows: int, cols: int) -> int:
-        """Count the words of the whole matrix, scales included."""
+        """Count the words of the operand, scales included."""
         if self.scales == "rows":
             return rows * (-(-cols // 4) + 1)
         return (-(-rows // 4) + 1) * cols
@@ -66,14 +68,14 @@ class Int8Size:
 
 @dataclass(frozen=True)
 class Q4Size:
-    """4-bit codes in blocks of 32 along K, each with a scale and a zero point."""
+    """The size in 4-bit codes: blocks of 32 along K, each with a scale and a zero point."""
 
     def blocks(self, rows: int) -> int:
         """Count the blocks of a column."""
         return -(-rows // Q4_BLOCK)
 
     def words(self, rows: int, cols: int) -> int:
-        """Count the words of the whole matrix, scales and zero points included."""
+        """Count the words of the operand, scales and zero points included."""
         return 6 * self.blocks(rows) * cols
 
     def groups(self, rows: int, cols: int) -> int:

@@ -22,12 +22,12 @@ _UNSAFE = re.compile(
 
 
 def clean(text: str) -> str:
-    """One line without control characters; line breaks and tabs become a space."""
+    """Put text on one line without control characters; line breaks and tabs become a space."""
     return _UNSAFE.sub("", _BREAK.sub(" ", _SEQUENCE.sub("", text)))
 
 
 def shown(text: object, max_: int = 200) -> str:
-    """Quote text from a file or a command line: printable, on one line, of bearable length."""
+    """Quote text from a file or command line: printable, on one line, cut at `max_` characters."""
     plain = str(text)
     short = plain if len(plain) <= max_ else f"{plain[:max_]}…"
     return short if short.isprintable() else ascii(short)

@@ -123,8 +123,7 @@ class PythonCandidate:
         As: Sequence[F32],
         Bs: Sequence[F32],
         _run: int,
-        *,
-        other_marker: bool = False,
+        **_marker: bool,
     ) -> None:
         """Call the plug-in once per product, each time with fresh copies of the operands."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])

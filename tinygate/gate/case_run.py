@@ -245,7 +245,7 @@ class CaseRun:
             yield checks.zero_rule(
                 compare.over(observations.outputs, self.references, 0.0, strict=True)
             )
-        elif metrics is not None:
+        elif metrics is not None and self.case.judge == "activation":
             outside = compare.over(observations.outputs, self.references, metrics.max_abs_limit)
             yield from checks.activation(metrics, outside)
         if observations.deviation is not None:

@@ -117,7 +117,7 @@ class OverReads:
         """Return what to judge in place of wrong products: those over zeros, if these are right."""
         if self.seen or self._path.call:
             return out, wrong
-        self.found = over_read(again, wrong, observe)
+        self.found = over_read(again, observe)
         if self.found is None:
             return out, wrong
         out = again.words(0)
@@ -140,9 +140,7 @@ class OverReads:
         return (checks.over_read_warning(self.found.operands, self._path.over_read),)
 
 
-def over_read(
-    again: Rerun, wrong: RunObservations, observe: Callable[[Words], RunObservations]
-) -> OverRead | None:
+def over_read(again: Rerun, observe: Callable[[Words], RunObservations]) -> OverRead | None:
     """Tell whether wrong products are right where zeros lie behind A and B; None where not.
 
     They are left with zeros behind them if so, else with what was there.

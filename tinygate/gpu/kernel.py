@@ -30,7 +30,7 @@ _GROUP_0 = re.compile(r"@group\s*\(\s*0[ui]?\s*,?\s*\)")
 
 
 def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None) -> Kernel:
-    """The path's kernel with the entry point and constants this shape needs.
+    """Build the path's kernel with the entry point and constants this shape needs.
 
     Raises:
         CannotVerifyError: where a constant is the subgroup size and that is None.
@@ -48,7 +48,7 @@ def matmul_kernel(path: FastPath, shape: Shape, subgroup_size: int | None = None
 
 
 def _for_matrices(source: Source, path: FastPath, subgroup_size: int | None) -> Source:
-    """The source for the path's configuration of subgroup matrices and the adapter's lanes."""
+    """Fill in the path's configuration of subgroup matrices and the adapter's lanes."""
     if path.matrix_types is None or path.matrix_sizes is None or subgroup_size is None:
         raise CannotVerifyError(
             "the adapter's subgroup matrices are not known, and this kernel is compiled for them",
@@ -87,7 +87,7 @@ def declared_access(code: str) -> dict[int, Access]:
 
 
 def pack_kernel(file: Path) -> Kernel:
-    """A packer for B or A."""
+    """Build a packer for B or A."""
     return Kernel(load_source(file), "main", PACK_LAYOUT)
 
 
@@ -115,7 +115,7 @@ def dispatch_size(
 
 
 def grid(groups: int, limits: AdapterLimits, *, square: bool = False) -> tuple[int, int, int]:
-    """A linear count of workgroups as x, y, z: a kernel numbers them wid.x + wid.y * groups.x.
+    """Spread a count of workgroups over x and y; a kernel numbers them wid.x + wid.y * groups.x.
 
     square: about as many in x as in y. The gate's later runs ask for it, since a kernel that knows
     only wid.x is right until a product has more groups than fit into x.

@@ -14,6 +14,7 @@ from tinygate.core.errors import TinygateError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult, Report
 from tinygate.core.shape import Shape
+from tinygate.core.shape_class import ShapeClass
 from tinygate.core.status import State, Status
 from tinygate.report.gate_line import case_line, path_line
 from tinygate.verification.plan import Plan
@@ -63,14 +64,14 @@ class Background:
         self._paths = paths
         self._seed = seed
         self._timeout = timeout
-        self._verdicts: dict[tuple[str, str], Verdict] = {}
+        self._verdicts: dict[tuple[str, ShapeClass], Verdict] = {}
         self._unavailable: dict[str, Verdict] = {}
         self._closed = threading.Event()
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         threading.Thread(target=self._work, daemon=True, name="tinygate-gate").start()
 
     @property
-    def active(self) -> tuple[tuple[str, str], ...]:
+    def active(self) -> tuple[tuple[str, ShapeClass], ...]:
         """Return the (path, shape class) of every verdict that makes a path active."""
         return tuple(key for key, verdict in self._verdicts.items() if _passed(verdict))
 
@@ -136,7 +137,7 @@ class Background:
         else:
             plan = Plan(
                 paths=(path,),
-                shapes=gate_shapes(path, job.shape),
+                shapes=(job.shape,),
                 seed=self._seed,
                 timeout=self._timeout,
                 engines=(self._adapter.engine,),
@@ -157,47 +158,6 @@ class Background:
         if platform.adapter is None or platform.numerics != self._numerics:
             return False
         return _adapter_itself(platform.adapter) == _adapter_itself(self._adapter)
-
-
-def gate_shapes(path: FastPath, shape: Shape) -> tuple[Shape, ...]:
-    """Choose the shapes that a class is gated at, since a verdict holds for its whole class.
-
-    They are the shape, its neighbour, a shape of ragged tiles each way at the class's smallest K,
-    and one of a single row and column at its largest K; each as far as the class allows it.
-    """
-    entry = path.entry(shape)
-    per = {step.axis: step.per for step in entry.axes if step}
-    rows, cols = (per.get("M", 1), per.get("N", 1)) if entry.axes else (entry.rows, entry.cols)
-    first = shape.k_class // 2 + 1
-    wide = {"M": rows + 3, "K": first, "N": 2 * cols + 5}
-    small = {"M": 1, "K": shape.k_class, "N": 1}
-    found = [shape, neighbour(path, shape)]
-    for wanted in (wide, small):
-        near = shape
-        for axis, step in zip("MKN", path.multiple_of, strict=True):
-            moved = replace(near, **{axis: -(-wanted[axis] // step) * step}, name="")
-            if path.shape_class(moved) == path.shape_class(shape):
-                near = moved
-        found.append(near)
-    return tuple(dict.fromkeys(found))
-
-
-def neighbour(path: FastPath, shape: Shape) -> Shape:
-    """Move every size of a shape by one step, where its class allows it.
-
-    A step is 1, or the multiple that the path requires. Even sizes become odd and full tiles
-    ragged: a kernel that is right at 64x128x128 and wrong at 63x127x127 must not be active for the
-    class of both.
-    """
-    near = shape
-    for axis, step in zip("MKN", path.multiple_of, strict=True):
-        size = getattr(shape, axis)
-        for other in (size - step, size + step):
-            moved = replace(near, **{axis: other}, name="")
-            if other > 0 and path.shape_class(moved) == path.shape_class(shape):
-                near = moved
-                break
-    return near
 
 
 def _adapter_itself(adapter: AdapterInfo) -> AdapterInfo:

@@ -28,6 +28,7 @@ from tinygate.core.family import DEFAULT_SEED
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import PathResult
 from tinygate.core.shape import Shape
+from tinygate.core.shape_class import ShapeClass
 from tinygate.gpu import engines
 from tinygate.gpu.dispatch import NOTHING_REFUSED, Runner, refuse
 from tinygate.gpu.engines.base import Binding, Device
@@ -146,7 +147,7 @@ class GpuOps:
         return tuple(name for name in self._paths if name in names)
 
     @property
-    def active_classes(self) -> tuple[tuple[str, str], ...]:
+    def active_classes(self) -> tuple[tuple[str, ShapeClass], ...]:
         """Return the (path, shape class) of every verdict that makes a path active."""
         return self._gates.active
 

@@ -1,6 +1,6 @@
-"""BUILTIN: the fast paths that tinygate ships, and REFERENCE, which they are compared with.
+"""List the built-in fast paths, BUILTIN, and the path they are compared with, REFERENCE.
 
-A new path is its WGSL file and one entry here (CONTRIBUTING.md).
+A new path is a WGSL file and one entry here (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from tinygate.core.fast_path import FastPath
 from tinygate.core.kernel_abi import Entry
 from tinygate.core.vocabulary import A_PACKERS, PACKERS
 
-# Few rows of A, all of them in a workgroup that is compiled for their number.
+# For at most eight rows of A: one workgroup holds them all, and is compiled for their number.
 _MATVEC = Entry("matvec", 8, 32, max_m=8, constants=(("ROWS", "M"),))
 
-# The reference is a path like any other, so it runs through the same runner. It is never gated
-# and never listed: it is what the others are compared with.
+# A path like any other, so that the same runner runs it, but never gated and never listed.
 REFERENCE = FastPath(
     name="f32",
     pill="f32",
@@ -82,7 +81,7 @@ BUILTIN: tuple[FastPath, ...] = (
         entries=(Entry("main", 64, 64),),
         pack=PACKERS["f16-packed"],
         opt_in=True,
-        why="none: passes at K = 128 and fails from K = 1024 on, as no small shape shows",
+        why="none: passes at K = 128 and fails from K = 1024 on, which no small shape shows",
     ),
     FastPath(
         name="f16-accumulate",

@@ -94,7 +94,7 @@ class Source:
 
 
 def expand(label: str, text: str, read: Callable[[str], str]) -> Source:
-    """A kernel's text with every include replaced by that file's lines.
+    """Replace every include of a kernel's text by that file's lines.
 
     A byte order mark is dropped, and every line break is a newline afterwards.
 
@@ -122,7 +122,7 @@ def expand(label: str, text: str, read: Callable[[str], str]) -> Source:
 def _lines(
     file: str, text: str, read: Callable[[str], str], outer: tuple[str, ...]
 ) -> Iterator[tuple[Location, str]]:
-    """The lines of a file and of what it includes, each with its place."""
+    """Yield the lines of a file and of what it includes, each with its location."""
     lines = _LINE_BREAK.sub("\n", text.removeprefix("\ufeff")).split("\n")
     if outer and not lines[-1]:  # the end of an included file is no line of its own
         lines.pop()
@@ -154,7 +154,7 @@ def _lines(
 
 
 def _included(line: str) -> str | None:
-    """What a line includes; None where it is any other line."""
+    """Name what a line includes; None where it is any other line."""
     words = line.strip()
     if not words.startswith(_INCLUDE):
         return None

@@ -1,7 +1,7 @@
-"""TOML manifests: a path that lies beside its WGSL file, outside of the project.
+"""Read TOML manifests, which declare a path beside its WGSL file, outside of this project.
 
-examples/my_path/README.md has every key. A manifest is input from anywhere: whatever is wrong with
-it is a ConfigError that names file, line and key, and nothing in it makes anything large.
+examples/my_path/README.md has every key. A manifest is untrusted input: any error in it is a
+ConfigError that names file, line and key, and none of its values can cause a large allocation.
 """
 
 from __future__ import annotations
@@ -36,29 +36,40 @@ _REQUIRED = ("name", "kernel", "a", "b", "accumulate")
 _TABLES = ("path", "bindings", "dims", "dispatch", "constants")
 _PATH_KEYS = (
     *("name", "pill", "kernel", "entry", "requires", "engines", "a", "b", "accumulate"),
-    *("products", "output", "deterministic", "pack", "pack_a", "guard", "opt_in", "multiple_of"),
-    *("over_read", "over_read_reason"),
+    *(
+        "products",
+        "output",
+        "deterministic",
+        "judge",
+        "pack",
+        "pack_a",
+        "guard",
+        "opt_in",
+        "multiple_of",
+        "over_read",
+        "over_read_reason",
+    ),
 )
 _MAX_U32 = 2**32 - 1
 _MAX_F32 = 3.4028234663852886e38
 
 
 def load(file: Path) -> FastPath:
-    """The path a manifest declares, checked like a built-in.
+    """Load the path that a manifest declares, validated like a built-in.
 
     Raises:
-        ConfigError: naming file, line and key.
+        ConfigError: the manifest cannot be used; the message names file, line and key.
     """
     if not is_there(file):
         raise ConfigError(
-            f"{shown(file)}: no such file", "tinygate paths lists the registered paths"
+            f"{shown(file)}: file not found", "tinygate paths lists the registered paths"
         )
     text = read_text(file)
     return _Manifest(file, text, parse(file, text)).path()
 
 
 class _Manifest:
-    """One manifest, table by table."""
+    """A parsed manifest, read table by table."""
 
     def __init__(self, file: Path, text: str, document: Table) -> None:
         self.file = file
@@ -74,7 +85,7 @@ class _Manifest:
                 raise self.head.error(key, "is missing: it is required")
 
     def path(self) -> FastPath:
-        """The declared path."""
+        """Build the declared path."""
         head = self.head
         a = head.choice("a", vocabulary.A_FORMATS, "f32")
         b = head.choice("b", vocabulary.FORMATS, "f32")
@@ -97,6 +108,7 @@ class _Manifest:
             pack_a=self._packer("pack_a", vocabulary.A_PACKERS.get(a)),
             deterministic=head.get("deterministic", bool, True),
             opt_in=head.get("opt_in", bool, False),
+            judge=cast(Any, head.choice("judge", vocabulary.JUDGES, "activation")),
             multiple_of=self._multiples(),
             source=f"file {self.file}",
             layout=self._layout(),
@@ -113,15 +125,18 @@ class _Manifest:
         return Section(self.file, self.text, name, self.document.get(name, {}), known)
 
     def _inner(self, outer: str, key: str, table: object, known: Iterable[str]) -> Section:
-        """A table inside a table."""
+        """Read a table inside a table."""
         return Section(self.file, self.text, f"{outer}.{key}", table, known)
 
-    def _packer(self, key: str, own: str | None) -> str | None:
-        """The manifest's packer, or tinygate's own where the format has one."""
-        return str(self._wgsl(key)) if key in self.head.table else own
+    def _packer(self, key: str, default: str | None) -> str | None:
+        """Return the manifest's packer, or else tinygate's packer of the format."""
+        return str(self._wgsl(key)) if key in self.head.table else default
 
     def _wgsl(self, key: str) -> Path:
-        """A WGSL file beside the manifest or below it: a manifest must not read out other files."""
+        """Find a WGSL file in the manifest's folder or below.
+
+        Other files are refused, since an error message could show their content.
+        """
         name = self.head.string(key, "")
         try:
             folder = self.file.resolve().parent
@@ -130,14 +145,14 @@ class _Manifest:
             raise self.head.error(key, f"is {name!r}: {shown(error)}") from error
         if not found.is_relative_to(folder):
             raise self.head.error(
-                key, f"is {name!r}, outside of the manifest's folder", "keep it beside the manifest"
+                key, f"is {name!r}, outside of the manifest's folder", "move it beside the manifest"
             )
         try:
             there = found.is_file()
         except OSError:
             there = False
         if not there:
-            raise self.head.error(key, f"is {name!r}, and there is no such file", f"tried {found}")
+            raise self.head.error(key, f"is {name!r}: file not found", f"tried {found}")
         try:
             read_source(found)
         except ConfigError as error:
@@ -183,7 +198,7 @@ class _Manifest:
         for slot in layout.slots:
             if slot in taken:
                 raise section.error(
-                    "", f"give slot {slot} twice", "A, B, C, dims and unused need a slot each"
+                    "", f"use slot {slot} twice", "A, B, C, dims and unused need a slot each"
                 )
             taken.add(slot)
         access = cast(Any, section.choice("access", ("read", "read_write"), "read"))

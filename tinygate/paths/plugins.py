@@ -1,12 +1,12 @@
-"""Plug-ins: paths that other distributions offer under the entry point group `tinygate.paths`.
+"""Load plug-ins: paths that other distributions register as entry points of `tinygate.paths`.
 
 ::
 
     [project.entry-points."tinygate.paths"]
     anything = "my_module:paths"
 
-names a FastPath, a PythonPath, an iterable of them, or a function without arguments that gives any
-of these. A plug-in that is broken is left out with a warning; it never takes the gate down.
+names a FastPath, a PythonPath, an iterable of them, or a function without arguments that returns
+any of these. A broken plug-in is left out with a warning; it never takes the gate down.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ _MAX_PATHS = 1000
 
 @dataclass(frozen=True)
 class PythonPath:
-    """A path whose run is Python: the matrix product of another runtime, say.
+    """A path that is a Python function, such as the matrix product of another runtime.
 
     run           (A[M,K], B[K,N]), float32 -> C[M,N], float32 or float16
-    stored        B[K,N] -> the values that B is held as, [K,N]; each is one of its format's. None:
-                  nothing is known of them, so there is no conformance verdict, and the path is
-                  never active
-    b             the format whose precision B is held in; the runtime packs it for itself
+    stored        B[K,N] -> B after rounding to its storage format, [K,N]. None if unknown: then
+                  there is no conformance verdict, and the path is never active
+    b             the storage format of B; the runtime packs B itself
     the rest      as in FastPath
 
-    Both are called in the worker process, with copies in which nothing may be changed. Weights that
-    cannot be held are refused by `stored`, with refuse_over.
+    `run` and `stored` are called in the worker process with read-only copies. `stored` refuses
+    weights outside of the format's range with refuse_over.
     """
 
     name: str
@@ -59,7 +58,10 @@ class PythonPath:
     multiple_of: tuple[int, int, int] = (1, 1, 1)
 
     def declared(self, call: str) -> FastPath:
-        """What the gate knows of it: data only, since a callable does not cross to the worker."""
+        """Return the declaration without the functions, which cannot be sent to the worker.
+
+        call: the entry point by which the worker finds the functions again.
+        """
         return FastPath(
             name=self.name,
             pill=self.pill or self.name.replace("-", " "),
@@ -80,17 +82,17 @@ class PythonPath:
 
 @dataclass(frozen=True)
 class Found:
-    """Every plug-in's paths, and a sentence for each plug-in that was left out."""
+    """The paths of every plug-in, and a warning for each plug-in that was left out."""
 
     paths: tuple[FastPath, ...]
     warnings: tuple[str, ...]
 
 
 def refuse_over(B: Any, largest: float) -> None:
-    """Refuse weights over a format's range, for `stored`: they must not be clamped.
+    """Refuse weights B[K,N] over a format's range; called by `stored` instead of clamping them.
 
     Raises:
-        PackingRefusedError: naming the first such value of B[K,N], row by row.
+        PackingRefusedError: a value is over `largest`; the message names the first, row by row.
     """
     import numpy as np
 
@@ -103,7 +105,7 @@ def refuse_over(B: Any, largest: float) -> None:
 
 
 def discover() -> Found:
-    """Load every plug-in that is installed."""
+    """Load every installed plug-in."""
     paths: list[FastPath] = []
     warnings: list[str] = []
     for point in _points():
@@ -111,7 +113,7 @@ def discover() -> Found:
             paths += [_declared(offer, point) for offer in _offers(point)]
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # SystemExit too: it runs somebody else's code
+        except BaseException as error:  # a plug-in may call sys.exit
             reason = " ".join(shown(error, 300).split())
             warnings.append(
                 f"{_origin(point)} (entry point {shown(point.name, 80)}) was left out: "
@@ -121,10 +123,10 @@ def discover() -> Found:
 
 
 def load_call(path: FastPath) -> PythonPath:
-    """The Python behind a declared path, in this process.
+    """Load the Python functions of a declared path into this process.
 
     Raises:
-        CannotVerifyError: where the plug-in is not to be had here.
+        CannotVerifyError: the plug-in cannot be loaded, or does not offer the path any more.
     """
     for point in _points():
         if _call(point) == path.call:
@@ -138,18 +140,19 @@ def load_call(path: FastPath) -> PythonPath:
                     "install what the plug-in needs, or run with --no-plugins",
                 ) from error
     raise CannotVerifyError(
-        f"{path.source} offers no path {path.name!r} any more", "tinygate paths lists the paths"
+        f"{path.source} does not offer path {path.name!r} any more",
+        "tinygate paths lists the paths",
     )
 
 
 def _points() -> list[EntryPoint]:
-    """The group's entry points, in an order that does not depend on where things are installed."""
+    """List the group's entry points, in an order that does not depend on installation folders."""
     return sorted(entry_points(group=GROUP), key=lambda point: (_origin(point), point.name))
 
 
 def _origin(point: EntryPoint) -> str:
     dist = point.dist
-    return f"plug-in {dist.name} {dist.version}" if dist else "a plug-in of no distribution"
+    return f"plug-in {dist.name} {dist.version}" if dist else "a plug-in without a distribution"
 
 
 def _call(point: EntryPoint) -> str:
@@ -157,29 +160,31 @@ def _call(point: EntryPoint) -> str:
 
 
 def _offers(point: EntryPoint) -> list[FastPath | PythonPath]:
-    """What an entry point gives; its prints go to stderr, as stdout may be a report."""
+    """Load what an entry point offers; its prints go to stderr, as stdout may be a report."""
     with contextlib.redirect_stdout(sys.stderr):
         found = point.load()
         if callable(found):
             found = found()
         offers = [found] if isinstance(found, FastPath | PythonPath) else found
         if not isinstance(offers, Iterable):
-            raise TypeError(f"it gives {type(found).__name__}, expected FastPath or PythonPath")
+            raise TypeError(f"it offers {type(found).__name__}, expected FastPath or PythonPath")
         listed = []
         for offer in offers:
             if not isinstance(offer, FastPath | PythonPath):
-                raise TypeError(f"it gives {type(offer).__name__}, expected FastPath or PythonPath")
+                raise TypeError(
+                    f"it offers {type(offer).__name__}, expected FastPath or PythonPath"
+                )
             listed.append(offer)
             if len(listed) > _MAX_PATHS:
-                raise ValueError(f"it gives more than {_MAX_PATHS} paths")
+                raise ValueError(f"it offers more than {_MAX_PATHS} paths")
     return listed
 
 
 def _declared(offer: FastPath | PythonPath, point: EntryPoint) -> FastPath:
-    """The offer as a path from there, checked like a built-in."""
+    """Turn an offer into a path that names its plug-in, validated like a built-in."""
     if isinstance(offer, PythonPath):
         if not callable(offer.run) or not (offer.stored is None or callable(offer.stored)):
-            raise TypeError(f"path {offer.name!r}: run and stored are functions")
+            raise TypeError(f"path {offer.name!r}: run and stored must be functions")
         return validate(replace(offer.declared(_call(point)), source=_origin(point)))
     path = validate(replace(offer, source=_origin(point), file="", call=""))
     for file in path.files():

@@ -1,4 +1,4 @@
-"""Every path there is to choose from: built-ins, plug-ins, and manifests that are named."""
+"""Collect the paths to choose from: built-ins, plug-ins, and the manifests that options name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tinygate.paths.validate import validate
 
 
 def registered() -> tuple[FastPath, ...]:
-    """Every registered path, validated."""
+    """Return the built-in paths, validated."""
     return tuple(validate(path) for path in builtin.BUILTIN)
 
 
 def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
-    """The named paths, or every one that is not opt-in where no name is given.
+    """Return the named paths, or every path that is not opt-in if no name is given.
 
     Raises:
-        UnknownNameError: with the list of registered names.
+        UnknownNameError: no path has such a name; the message lists them.
     """
     by_name = {path.name: path for path in paths}
     chosen = list(dict.fromkeys(names))
@@ -40,19 +40,19 @@ def select(names: Iterable[str], paths: tuple[FastPath, ...]) -> tuple[FastPath,
 
 @dataclass(frozen=True)
 class Registry:
-    """The paths there are to choose from, each with a name of its own.
+    """The paths to choose from; their names are unique.
 
-    warnings   what was left out, and why
+    warnings   a sentence for each plug-in that was left out
     """
 
     paths: tuple[FastPath, ...]
     warnings: tuple[str, ...] = ()
 
     def with_manifests(self, files: Iterable[str]) -> Registry:
-        """Add the paths that these manifests declare; a manifest that is there already stays one.
+        """Add the paths that these manifests declare, each manifest once.
 
         Raises:
-            ConfigError: a manifest that cannot be used, or two paths with one name.
+            ConfigError: a manifest cannot be used, or two paths have the same name.
         """
         known = {_resolved(path.file) for path in self.paths if path.file}
         named = {_resolved(file): file for file in files}
@@ -60,20 +60,20 @@ class Registry:
         return Registry(_unique((*self.paths, *added)), self.warnings)
 
     def select(self, arguments: Iterable[str]) -> tuple[FastPath, ...]:
-        """Choose the paths that --path names, by name or by file; every one that is not opt-in
-        where nothing is named.
+        """Return the paths that --path names, by name or by file.
+
+        Without an argument these are all that are not opt-in.
 
         Raises:
-            UnknownNameError: with the list of names.
+            UnknownNameError: no path has such a name; the message lists them.
         """
         return select(self._names(arguments), self.paths)
 
     def names(self, arguments: Iterable[str]) -> tuple[str, ...]:
-        """Give the names of the paths that --require names, by name or by file; none where nothing
-        is named.
+        """Return the names of the paths that --require names, by name or by file.
 
         Raises:
-            UnknownNameError: with the list of names.
+            UnknownNameError: no path has such a name; the message lists them.
         """
         wanted = self._names(arguments)
         return tuple(path.name for path in select(wanted, self.paths)) if wanted else ()
@@ -87,7 +87,7 @@ def load(*, with_plugins: bool = True) -> Registry:
     """Load the built-ins and the installed plug-ins.
 
     Raises:
-        ConfigError: two paths with one name.
+        ConfigError: two paths have the same name.
     """
     if not with_plugins:
         return Registry(registered())
@@ -96,24 +96,28 @@ def load(*, with_plugins: bool = True) -> Registry:
 
 
 def manifests(arguments: Iterable[str]) -> list[str]:
-    """Pick, of what --path or --require was given, the manifests."""
+    """Pick the manifests among the values of --path or --require."""
     return [argument for argument in arguments if is_manifest(argument)]
 
 
 def is_manifest(argument: str) -> bool:
-    """Whether --path was given a manifest and not a name: no name has a dot or a slash."""
+    """Tell whether a value of --path is a manifest; names have neither dot nor slash."""
     return argument.endswith(".toml") or "/" in argument or os.sep in argument
 
 
 def _unique(paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
-    """The paths, where no two have one name."""
+    """Return the paths after checking that their names are unique.
+
+    Raises:
+        ConfigError: two paths have the same name.
+    """
     sources = {REFERENCE.name: "the reference"}
     plugin = any(path.source.startswith("plug-in ") for path in paths)
     for path in paths:
         if path.name in sources:
             raise ConfigError(
                 f"two paths are called {path.name!r}: {sources[path.name]} and {path.source}",
-                "give one another name"
+                "rename one of them"
                 + (", or leave plug-ins out with --no-plugins" if plugin else ""),
             )
         sources[path.name] = path.source
@@ -121,7 +125,7 @@ def _unique(paths: tuple[FastPath, ...]) -> tuple[FastPath, ...]:
 
 
 def _resolved(file: str) -> str:
-    """One spelling for one file."""
+    """Spell a file's path in one way, so that two spellings of it are equal."""
     try:
         return str(Path(file).resolve())
     except (OSError, RuntimeError, ValueError):

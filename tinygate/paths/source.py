@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import stat
 from functools import lru_cache
 from pathlib import Path
@@ -13,11 +14,12 @@ from tinygate.core.fast_path import FastPath, wgsl_file
 from tinygate.paths import include
 from tinygate.paths.builtin import REFERENCE
 
+_COMMENT = re.compile(r"//[^\n]*")
 _MAX_SOURCE_BYTES = 1 << 20
 
 
 def load_source(file: Path) -> include.Source:
-    """A kernel as it is compiled: with what it includes, and where each line stands.
+    """Load a kernel as it is compiled: with what it includes, and where each line stands.
 
     Raises:
         ConfigError: where the file cannot be read, is over 1 MiB or is not UTF-8, or where an
@@ -27,19 +29,19 @@ def load_source(file: Path) -> include.Source:
 
 
 def read_source(file: Path) -> str:
-    """A kernel's text as it is compiled; raises what `load_source` does."""
+    """Read a kernel's text as it is compiled; raise what `load_source` does."""
     return load_source(file).text
 
 
 @lru_cache(maxsize=32)
 def _expanded(label: str, text: str) -> include.Source:
-    """A kernel's text with what it includes. A dispatch asks for it every time, and tinygate's own
-    files stay as they are while it runs; the kernel's own file is always read anew."""
+    """Expand a kernel's text, once. A dispatch asks for it every time, and tinygate's own files
+    stay as they are while it runs; the kernel's own file is always read anew."""
     return include.expand(label, text, lambda name: _read(wgsl_file(name), name))
 
 
 def _read(file: Path, name: str = "") -> str:
-    """A file's text. Messages call it by its name, where one is given."""
+    """Read a file's text. Messages call it by its name, where one is given."""
     called = name or str(file)
     try:
         status = file.stat()
@@ -62,7 +64,7 @@ def _read(file: Path, name: str = "") -> str:
 
 
 def shown(file: Path) -> str:
-    """What messages call a kernel: its name in wgsl/, else the way to it from here."""
+    """Name a kernel for messages: its name in wgsl/, else the way to it from here."""
     if file.is_relative_to(wgsl_file("")):
         return file.relative_to(wgsl_file("")).as_posix()
     try:
@@ -89,3 +91,22 @@ def source_hash(path: FastPath) -> str:
     interface = (path.layout, path.dims, *judged, [e.axes for e in path.entries])
     digest.update(repr(interface).encode())
     return digest.hexdigest()
+
+
+# What a kernel's text shows that it uses, whatever it declares.
+_USES = {
+    "shader-f16": re.compile(r"^\s*enable\s+f16\s*;", re.MULTILINE),
+    "subgroups": re.compile(r"^\s*enable\s+subgroups\s*;|\bsubgroup[A-Z]\w*\s*\(", re.MULTILINE),
+    "subgroup-matrix": re.compile(r"^\s*enable\s+\w*subgroup_matrix\s*;", re.MULTILINE),
+}
+
+
+def undeclared_features(path: FastPath) -> tuple[str, ...]:
+    """List the features that a path's WGSL uses and its `requires` does not name.
+
+    A run switches on what any of its paths requires, so such a path passes beside others and fails
+    alone.
+    """
+    text = "\n".join(_COMMENT.sub("", read_source(file)) for file in path.files())
+    found = (name for name, use in _USES.items() if use.search(text))
+    return tuple(name for name in found if name not in path.requires)

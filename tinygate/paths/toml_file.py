@@ -1,4 +1,4 @@
-"""Read a TOML file that anybody may have written: whatever is wrong with it is a ConfigError."""
+"""Read untrusted TOML files; any error in one is a ConfigError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tinygate.core.errors import ConfigError
 from tinygate.core.text import shown
 
 MAX_BYTES = 1 << 20
-# tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." is hours.
+# tomllib takes time quadratic in the parts of a dotted key: half a megabyte of "a." takes hours.
 _MAX_DOTS = 1000
 
 # TOML's types in words.
@@ -28,28 +28,28 @@ Table = dict[str, Any]
 
 
 def is_there(file: Path) -> bool:
-    """Whether there is such a file.
+    """Tell whether the file exists.
 
     Raises:
-        ConfigError: where it is something that must not be opened.
+        ConfigError: it exists and is not a regular file, or its state cannot be read.
     """
     try:
         mode = file.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return False  # a parent folder that may not be searched is not this user's project
+        return False  # a folder that the user may not search holds nothing meant for tinygate
     except (OSError, ValueError) as error:
         raise file_error(file, f"cannot be read: {_reason(error)}") from error
     if not stat.S_ISREG(mode):
-        # Opening a pipe would wait for ever.
+        # Opening a pipe could wait forever.
         raise file_error(file, "is not a regular file")
     return True
 
 
 def read_text(file: Path) -> str:
-    """The file's text.
+    """Read the file as text.
 
     Raises:
-        ConfigError: unreadable, over 1 MiB, not UTF-8, or with a line no parser should be given.
+        ConfigError: it is unreadable, over 1 MiB, not UTF-8, or has a line with too many dots.
     """
     try:
         with file.open("rb") as stream:
@@ -60,7 +60,7 @@ def read_text(file: Path) -> str:
         raise file_error(file, "is over 1 MiB, which no configuration needs")
     for number, line in enumerate(data.split(b"\n"), 1):
         if line.count(b".") > _MAX_DOTS:
-            raise file_error(file, f"line {number}: more than {_MAX_DOTS} dots in one line")
+            raise file_error(file, f"line {number}: more than {_MAX_DOTS} dots on one line")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -69,29 +69,31 @@ def read_text(file: Path) -> str:
 
 
 def parse(file: Path, text: str | None = None) -> Table:
-    """The file as TOML; its text where it was read before.
+    """Parse the file as TOML.
+
+    text: the file's text, if it was read before.
 
     Raises:
-        ConfigError: as read_text; or it is not TOML.
+        ConfigError: as read_text, or it is not TOML.
     """
     try:
         return tomllib.loads(read_text(file) if text is None else text)
     except RecursionError as error:
         raise file_error(file, "not valid TOML: nested too deeply") from error
     except ValueError as error:  # TOMLDecodeError, and an integer with too many digits
-        place = re.search(r" \(at (line \d+), column \d+\)$", str(error))
-        message = str(error)[: place.start()] if place else str(error)
-        at = f"{place[1]}: " if place else ""
+        location = re.search(r" \(at (line \d+), column \d+\)$", str(error))
+        message = str(error)[: location.start()] if location else str(error)
+        at = f"{location[1]}: " if location else ""
         raise file_error(file, f"{at}not valid TOML: {shown(message, 120)}") from error
 
 
 def file_error(file: Path, what: str) -> ConfigError:
-    """An error about a file as a whole."""
+    """Build an error about a file."""
     return ConfigError(f"{shown(file)}: {what}", "correct the file, or move it away")
 
 
 def word(value: object) -> str:
-    """The type of a value in TOML's words. Not the value: it may be a megabyte."""
+    """Name the type of a value in TOML's words; the value itself may be a megabyte."""
     words: dict[type, str] = {**WORDS, bool: "a boolean", list: "a list"}
     return words.get(type(value), "a date or time")
 

@@ -1,4 +1,4 @@
-"""A table of somebody's TOML file: known keys only, each value of the type that is asked for."""
+"""Read one table of an untrusted TOML file: known keys only, each value of the expected type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tinygate.core.text import shown
 from tinygate.paths.toml_file import WORDS, Table, word
 
 HINT = "`tinygate new my-path` writes a manifest that works"
-# What is planned, so that asking for it is answered with more than "unknown".
+# Values that a later version will support, so that their error says more than "unknown".
 _LATER = {
     "a": ("f16", "f16-packed", "q4-block32"),
     "b": ("f16",),
@@ -25,7 +25,10 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 class Section:
-    """One table of a manifest: its values, each of the type that is asked for."""
+    """One table of a manifest, whose values are checked as they are read.
+
+    known   the allowed keys; None for any
+    """
 
     def __init__(
         self, file: Path, text: str, name: str, table: object, known: Iterable[str] | None
@@ -43,7 +46,7 @@ class Section:
                 raise self.error(key, "is not a key", hint)
 
     def error(self, key: str, what: str, hint: str = HINT) -> ConfigError:
-        """An error about one key, with the line it is on where that can be told."""
+        """Build an error about one key, with its line if that can be found."""
         number = line_of(self.text, self.name, key)
         at = f"line {number}: " if number else ""
         full = ".".join(part for part in (self.name, key) if part)
@@ -51,16 +54,16 @@ class Section:
         return ConfigError(f"{shown(self.file)}: {at}{name}{what}", hint)
 
     def get(self, key: str, kind: type, default: Any) -> Any:
-        """The value; type() and not isinstance(), since true is no integer."""
+        """Return the value of a key, of exactly this type."""
         if key not in self.table:
             return default
         value = self.table[key]
-        if type(value) is not kind:
+        if type(value) is not kind:  # isinstance() would take true for an integer
             raise self.error(key, f"is {word(value)}, expected {WORDS[kind]}")
         return value
 
     def string(self, key: str, default: str) -> str:
-        """A string that can be printed, not empty and not long."""
+        """Return a string of 1 to 200 printable characters."""
         value = str(self.get(key, str, default))
         if not value or len(value) > 200 or not value.isprintable():
             raise self.error(
@@ -69,13 +72,13 @@ class Section:
         return value
 
     def choice(self, key: str, known: tuple[str, ...], default: str) -> str:
-        """One of a few strings."""
+        """Return a string that is one of the known ones."""
         value = self.string(key, default)
         if value in _LATER.get(key, ()):
             raise self.error(
                 key,
                 f"is {value!r}, which this version of tinygate does not support yet: "
-                f"it has {', '.join(known)}",
+                f"it supports {', '.join(known)}",
                 f'write {key} = "{known[0]}", or wait for a later version',
             )
         if value not in known:
@@ -85,7 +88,7 @@ class Section:
     def choices(
         self, key: str, known: tuple[str, ...], default: tuple[str, ...]
     ) -> tuple[str, ...]:
-        """A list of a few strings, each once."""
+        """Return a list of known strings, without repetitions."""
         values = self.get(key, list, list(default))
         for value in values:
             if value not in known:
@@ -94,7 +97,7 @@ class Section:
         return tuple(dict.fromkeys(values))
 
     def integer(self, key: str, low: int, high: int, default: int) -> int:
-        """An integer within bounds."""
+        """Return an integer within bounds, both included."""
         value = int(self.get(key, int, default))
         if not low <= value <= high:
             said = value if abs(value) < 1 << 64 else "an integer of more than 64 bits"
@@ -102,7 +105,7 @@ class Section:
         return value
 
     def identifier(self, key: str, default: str) -> str:
-        """A name that WGSL takes."""
+        """Return a string that is a WGSL identifier."""
         value = self.string(key, default)
         if not IDENTIFIER.fullmatch(value):
             raise self.error(key, f"is {shown(value, 40)!r}, expected the name of an entry point")
@@ -110,8 +113,10 @@ class Section:
 
 
 def line_of(text: str, table: str, key: str) -> int | None:
-    """The number of the line where a table's key, or the table itself, stands; None where it is
-    written in a way this does not follow."""
+    """Find the line of a table's key, or of the table if `key` is empty.
+
+    Returns None if the file spells it in a way that this search does not cover.
+    """
     outer, _, last = table.rpartition(".")
     wanted = re.escape(key)
     current = ""

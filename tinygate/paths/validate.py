@@ -1,4 +1,4 @@
-"""What a declaration of a path may say: built-ins, plug-ins and manifests go through here alike."""
+"""Check declarations of paths: built-ins, plug-ins and manifests alike."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tinygate.core.vocabulary import (
     ACCUMULATORS,
     FEATURES,
     FORMATS,
+    JUDGES,
     PRECISIONS,
     PRODUCTS,
     QUANTIZED,
@@ -21,10 +22,11 @@ from tinygate.core.vocabulary import (
 
 
 def validate(path: FastPath) -> FastPath:
-    """Check a declaration; built-ins and everybody else's paths go through here.
+    """Return the path after checking its declaration.
 
     Raises:
-        ConfigError: naming the key, its value and what it may be.
+        ConfigError: the declaration is wrong; the message names the key, its value and what it may
+            be.
     """
     for key, value, expected in faults(path):
         raise ConfigError(
@@ -35,7 +37,17 @@ def validate(path: FastPath) -> FastPath:
 
 
 def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
-    """What is wrong with a declaration: key, its value, what it may be."""
+    """Find what is wrong with a declaration: each key, its value and what it may be."""
+    yield from _vocabulary_faults(path)
+    yield from _int8_faults(path)
+    if any(n < 1 for n in path.multiple_of):
+        yield "multiple_of", path.multiple_of, "positive integers"
+    if len(path.over_read) > 200 or not path.over_read.isprintable():
+        yield "over_read", path.over_read, "a reason of at most 200 printable characters"
+    yield from _python_faults(path) if path.call else _kernel_faults(path)
+
+
+def _vocabulary_faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,39}", path.name):
         yield "name", path.name, "1 to 40 of a-z, 0-9 and '-'"
     for key, values, known in (
@@ -46,12 +58,16 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         ("accumulate", (path.accumulate,), ACCUMULATORS),
         ("products", (path.products,), PRODUCTS),
         ("output", (path.output,), PRECISIONS),
+        ("judge", (path.judge,), JUDGES),
     ):
         for value in values:
             if value not in known:
                 yield key, value, f"one of {', '.join(known)}"
     if not path.engines:
         yield "engines", path.engines, "at least one engine"
+
+
+def _int8_faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     if path.accumulate == "i32" and (path.a, path.b, path.products, path.output) != (
         *("int8-packed", "int8-packed"),
         *("f32", "f32"),
@@ -61,16 +77,16 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield "a", path.a, "f32 where products, sums or output are f16: int8 products are over 2^11"
     if path.a == "int8-packed" and "f16" in (path.accumulate, path.products, path.output):
         yield "a", path.a, "f32 where products, sums or output are f16: int8 products are over 2^11"
-    if any(n < 1 for n in path.multiple_of):
-        yield "multiple_of", path.multiple_of, "positive integers"
-    if len(path.over_read) > 200 or not path.over_read.isprintable():
-        yield "over_read", path.over_read, "a reason of at most 200 printable characters"
-    if path.call:
-        if path.kernel or path.pack or path.pack_a:
-            yield "kernel", path.kernel, "no kernel where the path is Python"
-        if path.a != "f32" or path.b in QUANTIZED:
-            yield "b", path.b, "f32 or f16-packed, and a f32, where the path is Python"
-        return
+
+
+def _python_faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
+    if path.kernel or path.pack or path.pack_a:
+        yield "kernel", path.kernel, "no kernel where the path is Python"
+    if path.a != "f32" or path.b in QUANTIZED:
+        yield "b", path.b, "f32 or f16-packed, and a f32, where the path is Python"
+
+
+def _kernel_faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     if (path.pack is not None) != (path.b != "f32"):
         yield "pack", path.pack, "a packer exactly where b is packed"
     if (path.pack_a is not None) != (path.a != "f32"):
@@ -81,7 +97,7 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
         yield from _entry_faults(entry)
     slots = path.layout.slots
     if len(set(slots)) != len(slots) or not all(0 <= slot < MAX_BINDINGS for slot in slots):
-        yield "bindings", slots, f"a slot of its own for each, 0 to {MAX_BINDINGS - 1}"
+        yield "bindings", slots, f"different slots, each from 0 to {MAX_BINDINGS - 1}"
     if not 1 <= len(path.dims) <= MAX_FIELDS:
         yield "dims", len(path.dims), f"1 to {MAX_FIELDS} fields"
     for key, file in (

@@ -15,6 +15,7 @@ from tinygate.core.results import CaseResult, EngineAgreement, PathResult, Repor
 from tinygate.core.status import State, Status
 
 _OPS = "[ops]"
+MAX_CLASSES = 3
 
 
 def case_line(case: CaseResult, *, single_shape: bool = False) -> str:
@@ -27,12 +28,12 @@ def case_line(case: CaseResult, *, single_shape: bool = False) -> str:
         verdict += f": {case.reason}"
     if case.status is Status.FAIL and case.failed < case.runs:
         verdict += f" (in {case.failed} of {case.runs} runs)"
-    if not (single_shape and case.family == "uniform"):
+    if not (single_shape and case.family == "uniform" and not case.companion):
         verdict += f" · {case.shape} {case.family}"
     head = f"{_OPS} {case.path}"
     if case.status not in (Status.PASS, Status.FAIL):
         return f"{head} gate: {verdict}"
-    if case.metrics is not None:
+    if case.metrics is not None and case.judge == "activation":
         m = case.metrics
         numbers = (
             f"mean|ref|={exponential(m.mean_ref)}, max_abs={exponential(m.max_abs)} "
@@ -51,7 +52,9 @@ def case_line(case: CaseResult, *, single_shape: bool = False) -> str:
 
 def path_line(path: PathResult) -> str:
     """Render a path's verdict: `[ops] f16-storage gate verdict: PASS — f16-storage path active`."""
-    return f"{_OPS} {path.path} gate verdict: {path.status} — {_outcome(path)}"
+    skipped = 0 if path.status is Status.SKIP else path.skipped_shapes
+    tail = f" · {skipped} shape{'s' if skipped > 1 else ''} skipped" if skipped else ""
+    return f"{_OPS} {path.path} gate verdict: {path.status} — {_outcome(path)}{tail}"
 
 
 def agreement_line(found: EngineAgreement) -> str:
@@ -74,6 +77,13 @@ def lines(report: Report) -> Iterable[str]:
     yield from map(agreement_line, report.agreements)
 
 
+def classes(path: PathResult) -> str:
+    """Say which sizes a path is active for: `M 33–128, K 65–128, N 65–128`."""
+    sizes = list(dict.fromkeys(one.sizes for one in path.active_classes))
+    more = f"; and {len(sizes) - MAX_CLASSES} more classes" if len(sizes) > MAX_CLASSES else ""
+    return "; ".join(sizes[:MAX_CLASSES]) + more
+
+
 def _outcome(path: PathResult) -> str:
     """Say what follows from the verdict: the path that runs, or why this one does not."""
     if path.status is Status.SKIP:
@@ -84,7 +94,7 @@ def _outcome(path: PathResult) -> str:
         why = path.reason if path.reason and not path.cases else "could not be verified"
         return f"{why}, falling back to {path.fallback}"
     if path.active:
-        return f"{path.path} path active"
+        return f"{path.path} path active · {classes(path)}"
     if path.state is State.PASSES_SOME:
         return f"{path.state_words}; not active without {', '.join(path.lacking)}"
     word = "never" if path.state is State.CONFORMS else "not"

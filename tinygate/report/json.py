@@ -126,7 +126,7 @@ def _path(path: PathResult, report: Report) -> Object:
         "detected": path.detected,
         "missing": clean(path.missing) or None,
         "active": path.active,
-        "active_classes": _texts(path.active_classes),
+        "active_classes": _texts(tuple(map(str, path.active_classes))),
         "deciding": clean(path.deciding.id) if path.deciding else None,
         "source_hash": path.source_hash or None,
         "used": number(path.used),
@@ -159,7 +159,9 @@ def _identity(path: PathResult, report: Report) -> Object:
         "source_hash": path.source_hash or None,
         "shape_classes": list(
             dict.fromkeys(
-                clean(case.shape_class) for case in path.cases if case.status is not Status.SKIP
+                clean(str(case.shape_class))
+                for case in path.cases
+                if case.status is not Status.SKIP
             )
         ),
         "families": list(dict.fromkeys(clean(case.family) for case in path.cases)),
@@ -174,8 +176,9 @@ def _case(case: CaseResult, report: Report) -> Object:
         "path": clean(case.path),
         "engine": clean(case.engine),
         "shape": clean(case.shape),
-        "shape_class": clean(case.shape_class),
+        "shape_class": clean(str(case.shape_class)),
         "family": clean(case.family),
+        "companion": case.companion,
         "seed": case.seed,
         "status": case.status.value,
         "reason": clean(case.reason) or None,

@@ -12,6 +12,7 @@ from tinygate.core.adapter import AdapterInfo, MeasuredNumerics, Platform
 from tinygate.core.results import CaseResult, Failure, PathResult, Report
 from tinygate.core.status import Check, Status
 from tinygate.core.text import clean
+from tinygate.report import gate_line
 
 NOT_MEASURED = "—"
 PILL_COLUMNS = ("pill", "path", "detected", "gate", "speed-up", "state")
@@ -154,7 +155,7 @@ def gate(path: PathResult) -> str:
 def state(path: PathResult) -> str:
     """Give the path's state with its reason: "active", "rejected (…)", "unavailable (…)"."""
     if path.active:
-        return "active"
+        return f"active: {gate_line.classes(path)}"
     why = path.missing or path.reason
     return clean(f"{path.state_words} ({why})" if why else path.state_words)
 

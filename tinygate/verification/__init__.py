@@ -1,1 +1,1 @@
-"""Turn a plan of many cases into one Report. Runs in the host process, without numpy."""
+"""Run a plan of many cases and judge them in one Report, in the host process, without numpy."""

@@ -1,4 +1,4 @@
-"""Compare the bits that several engines computed: two compilers over one driver as a rule agree."""
+"""Compare the bits that several engines computed; on one driver they usually agree."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tinygate.core.adapter import Platform
 from tinygate.core.results import CaseResult, EngineAgreement, PathResult
 
 REFERENCE = "f32 reference"
-# Both engines' digest of one thing, with the case they belong to.
+# A case, and the digests of its outputs on both engines.
 _Digests = tuple[CaseResult, str, str]
 
 
 def agreements(
     paths: Sequence[PathResult], platforms: Sequence[Platform]
 ) -> tuple[EngineAgreement, ...]:
-    """Compare each engine after the first with the first: each path, then the reference."""
+    """Compare the first engine with each other one: path by path, then the reference."""
     first, *others = platforms
     return tuple(
         found
@@ -28,7 +28,7 @@ def agreements(
 def _shared(
     paths: Sequence[PathResult], one: str, other: str
 ) -> Iterator[tuple[str, list[_Digests]]]:
-    """What both engines computed, path by path and then the reference."""
+    """Pair the digests of the cases that both engines ran, path by path, then the reference."""
     here, there = _cases(paths, one), _cases(paths, other)
     both = [(case, there[key]) for key, case in here.items() if key in there]
     for name in dict.fromkeys(path for path, _ in here):
@@ -45,7 +45,7 @@ def _cases(paths: Sequence[PathResult], engine: str) -> dict[tuple[str, str], Ca
 def _compared(
     what: str, digests: Sequence[_Digests], one: Platform, other: Platform
 ) -> EngineAgreement | None:
-    """The agreement over what both have; None where there is nothing."""
+    """Compare the digests that both engines have, or return None if there are none."""
     compared = [(case, left == right) for case, left, right in digests if left and right]
     if not compared:
         return None
@@ -61,7 +61,7 @@ def _compared(
 
 
 def _drivers(one: Platform, other: Platform) -> tuple[str, str] | None:
-    """Adapter and backend of each, where they are not the same."""
+    """Name the adapter and backend of each platform, or return None if they are the same."""
     if one.adapter is None or other.adapter is None:
         return None
     a, b = (f"{it.name} on {it.backend}" for it in (one.adapter, other.adapter))

@@ -1,4 +1,4 @@
-"""Run a plan: engines x paths x shapes x families -> Report. The worker runs the cases."""
+"""Run a plan and return its Report; the worker runs the cases."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tinygate.core.errors import CannotVerifyError, TinygateError
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import CaseResult, PathResult, Report
 from tinygate.core.status import Status
+from tinygate.paths.source import undeclared_features
 from tinygate.verification.engine_agreement import agreements
 from tinygate.verification.plan import Plan
 from tinygate.verification.verdict import judge_path, skip_path
@@ -25,44 +26,44 @@ from tinygate.worker.supervisor import Supervisor
 
 
 class Listener(Protocol):
-    """Told what happens while it happens, so that a person sees it."""
+    """Receives each event of a run as it happens, to show it."""
 
     def opened(self, opened: Opened, notes: Sequence[str]) -> None:
-        """Take in the device that is open now."""
+        """Handle an opened device."""
 
     def started(self, case: Case, done: int, total: int) -> None:
-        """Take in that a case begins; `done` of `total` are behind it."""
+        """Handle the start of a case; `done` of `total` cases are finished."""
 
     def finished(self, result: CaseResult) -> None:
-        """Take in a case's verdict."""
+        """Handle the result of a case."""
 
     def judged(self, result: PathResult) -> None:
-        """Take in a path's verdict."""
+        """Handle the verdict on a path."""
 
 
 class Silent:
-    """A listener that listens to nothing."""
+    """A listener that ignores every event."""
 
     def opened(self, opened: Opened, notes: Sequence[str]) -> None:
-        """Ignore it."""
+        """Ignore an opened device."""
 
     def started(self, case: Case, done: int, total: int) -> None:
-        """Ignore it."""
+        """Ignore the start of a case."""
 
     def finished(self, result: CaseResult) -> None:
-        """Ignore it."""
+        """Ignore the result of a case."""
 
     def judged(self, result: PathResult) -> None:
-        """Ignore it."""
+        """Ignore the verdict on a path."""
 
 
 def not_run(plan: Plan) -> Report:
-    """Make the report of a plan of which nothing has run: every case ERROR "not run"."""
+    """Make the report of a plan before it runs: every case is ERROR "not run"."""
     return Report(
         version=__version__,
         platforms=tuple(Platform(engine, None, None) for engine in plan.engines),
         seed=plan.seed,
-        shapes=tuple(shape.label for shape in dict.fromkeys(plan.shapes)),
+        shapes=tuple(shape.label for shape in dict.fromkeys((*plan.shapes, *plan.suite_shapes))),
         families=plan.families,
         paths=tuple(path for engine in plan.engines for path in _not_run(plan, engine)),
         required=plan.required,
@@ -76,13 +77,15 @@ def run(
     listener: Listener | None = None,
     outline: Report | None = None,
 ) -> Report:
-    """Verify everything the plan names. Ctrl-C ends it early: what is left is ERROR "not run".
+    """Run every case of the plan and report the verdicts.
 
-    worker: the caller's, who may have started it already for the first engine.
-    outline: `blank(plan)`, where the caller has made it.
+    Ctrl-C ends the run early; the remaining cases stay ERROR "not run".
+
+    worker: may have been started for the first engine already.
+    outline: the result of `not_run(plan)`, if the caller has it already.
 
     Raises:
-        TinygateError: where no device could be opened at all, or the plan holds no case.
+        TinygateError: the only engine has no device, or the plan has no case.
     """
     started = time.monotonic()
     outline = outline or not_run(plan)
@@ -90,11 +93,12 @@ def run(
     platforms: list[Platform] = []
     paths: list[PathResult] = []
     notes: list[str] = []
+    notes += _undeclared(plan)
     for engine in plan.engines:
         try:
             opened = worker.open(engine)
         except TinygateError as error:
-            # Where others are left to answer, one engine without a device is its own ERROR.
+            # One engine without a device must not keep the others from giving a verdict.
             if len(plan.engines) == 1:
                 raise
             notes.append(f"{engine}: {error.message}")
@@ -102,7 +106,7 @@ def run(
             paths += _not_run(plan, engine, error)
             continue
         said = adapters.notes(opened.adapters, opened.adapter)
-        progress.listener.opened(opened, said)
+        progress.listener.opened(opened, (*said, *notes) if not platforms else said)
         notes += said
         platforms.append(Platform(engine, opened.adapter, opened.numerics))
         paths += _EngineRun(progress, engine, opened, worker).paths()
@@ -117,8 +121,18 @@ def run(
     )
 
 
+def _undeclared(plan: Plan) -> Iterator[str]:
+    """Warn of paths that run only because others have a feature switched on."""
+    for path in plan.paths:
+        if features := undeclared_features(path):
+            yield (
+                f"{path.name} uses {', '.join(features)}, which its requires does not name: "
+                "beside other paths it may pass, and alone it fails"
+            )
+
+
 def _not_run(plan: Plan, engine: str, error: TinygateError | None = None) -> Iterator[PathResult]:
-    """Every path of the plan without any case run: not yet, or for an error."""
+    """Judge every path of the plan without running its cases, for an error if there is one."""
     for path in plan.paths:
         cases = [replace(case.not_run(), engine=engine) for case in plan.cases(path)]
         if error is not None:
@@ -131,7 +145,7 @@ def _not_run(plan: Plan, engine: str, error: TinygateError | None = None) -> Ite
 
 
 class _Progress:
-    """How far a run is, over all its engines."""
+    """The progress of a run, over all its engines."""
 
     def __init__(self, plan: Plan, listener: Listener) -> None:
         self.plan = plan
@@ -162,8 +176,10 @@ class _EngineRun:
         self.judged: dict[str, PathResult] = {}
 
     def paths(self) -> list[PathResult]:
-        """Judge every path; in the plan's order. What others depend on runs first, in whatever
-        order they were named."""
+        """Judge every path and return the verdicts in the plan's order.
+
+        A path that others depend on runs before them.
+        """
         needed = {path.depends_on for path in self.plan.paths}
         named = [*itertools.chain(*(path.for_adapter(self.adapter) for path in self.plan.paths))]
         for path in sorted(named, key=lambda path: path.name not in needed):
@@ -182,7 +198,7 @@ class _EngineRun:
         return judge_path(path, [self._case(case) for case in cases], engine=self.engine)
 
     def _failed_first(self, path: FastPath) -> str:
-        """Why the path need not run: another one that it depends on has failed here."""
+        """Say which path it depends on has failed, or return an empty string if none has."""
         other = self.judged.get(path.depends_on)
         bad = other is not None and other.status in (Status.FAIL, Status.ERROR)
         return f"{path.depends_on} failed first" if bad else ""

@@ -1,4 +1,4 @@
-"""Verify paths from Python: what `tinygate verify` does, without its output."""
+"""Verify paths from Python, like `tinygate verify` but without its output."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tinygate.core.family import DEFAULT_INPUTS, DEFAULT_SEED, parse_families
 from tinygate.core.fast_path import FastPath
 from tinygate.core.results import Report
 from tinygate.core.shape import DEFAULT_SUITE, Shape, suite
+from tinygate.core.vocabulary import Judge
 from tinygate.paths import registry
 from tinygate.paths.validate import validate
 from tinygate.verification.plan import Plan
@@ -28,20 +29,23 @@ def verify(
     engines: Iterable[str] = (DEFAULT_ENGINE,),
     adapter: str | int | None = None,
     save_failures: str | Path = "",
+    check: Judge | None = None,
 ) -> Report:
     """Run the gate and return its report; nothing is printed.
 
-    shapes: each a Shape or "MxKxN"; the suite `smoke` where none is given.
-    paths: each a FastPath, a registered name, or a manifest's file; every registered path that is
-        not opt-in where none is given.
+    shapes: each a Shape or "MxKxN"; by default the suite `smoke`.
+    paths: each a FastPath, a registered name, or a manifest's file; by default every registered
+        path that is not opt-in.
     inputs: input families, comma separated, or "all".
-    timeout: seconds a case may take.
+    repeat: runs per case, whose outputs must agree bit for bit; at least 2.
+    timeout: time limit of one case, in seconds.
     adapter: an index or part of a name, as `tinygate probe` lists them.
-    save_failures: a folder for the operands and results of each FAIL.
+    check: what every path is asked, "activation" or "conformance"; each path's own by default.
+    save_failures: a folder for the operands and results of each FAIL; empty to save none.
 
     Raises:
-        UsageError: a shape, path, family, engine or adapter that there is not, or a bad manifest.
-        CannotVerifyError: no adapter, or a driver that fails while it is opened.
+        UsageError: an unknown shape, path, family, engine or adapter, or a bad manifest.
+        CannotVerifyError: there is no adapter, or the driver fails while it is opened.
     """
     every = registry.load()
     chosen: list[FastPath] = []
@@ -54,23 +58,25 @@ def verify(
     asked = tuple(s if isinstance(s, Shape) else Shape.parse(s) for s in shapes)
     plan = Plan(
         paths=tuple(chosen) or every.select(()),
-        shapes=asked or suite(DEFAULT_SUITE),
+        shapes=asked,
+        suite_shapes=() if asked else suite(DEFAULT_SUITE),
         families=parse_families(inputs),
         seed=seed,
         repeat=max(2, repeat),
         timeout=timeout,
         engines=tuple(map(installed, engines)),
         adapter=None if adapter is None else str(adapter),
+        judge=check,
         save_failures=str(Path(save_failures).absolute()) if save_failures else "",
     )
     return verify_plan(plan)
 
 
 def verify_plan(plan: Plan, listener: Listener | None = None) -> Report:
-    """Run a plan in a worker of its own.
+    """Run a plan in a new worker.
 
     Raises:
-        TinygateError: where no device could be opened at all, or the plan holds no case.
+        TinygateError: the only engine has no device, or the plan has no case.
     """
     with Supervisor(plan.adapter, plan.features, plan.timeout) as worker:
         return run(plan, worker, listener)

@@ -1,1 +1,1 @@
-"""Cross the process boundary: what host and worker say to each other, and how each side says it."""
+"""Run cases in a worker process: the protocol, and the host's and the worker's side of it."""

@@ -1,10 +1,10 @@
-"""The worker: a process of its own that owns the device and runs cases.
+"""Run the worker: a separate process that owns the device and runs cases.
 
-It exists so that a driver that crashes, hangs or loses its device takes down this process and not
-the gate. It reads requests from standard input and answers on what was standard output, pickled:
-both ends are the same program, joined by a private pipe. A driver's own prints go to stderr.
+A driver that crashes, hangs or loses its device takes down this process and not the gate. The
+worker reads pickled requests from standard input and answers on the original standard output; both
+ends of this private pipe are the same program. What a driver prints goes to stderr.
 
-When the parent is gone standard input ends, and so does the worker, even inside a hung driver call.
+When the parent ends, standard input closes and the worker exits, even inside a hung driver call.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 class WorkerLoop:
-    """Answers requests, one at a time. The gate and its numpy are imported by the first."""
+    """Answers requests, one at a time. The first request imports the gate and numpy."""
 
     def __init__(self) -> None:
         self._device: OpenDevice | None = None
 
     def answer(self, request: object) -> object:
-        """Do what is asked. A TinygateError is an answer like any other."""
+        """Carry out a request and return its answer; a TinygateError is an answer too."""
         try:
             if isinstance(request, ListAdapters):
                 return self._list(request)
@@ -46,7 +46,7 @@ class WorkerLoop:
                 return self._redraw(request)
         except TinygateError as error:
             return error
-        except Exception as error:  # a fault of tinygate's own must not look like a verdict
+        except Exception as error:  # a bug in tinygate must not look like a verdict
             return DeviceError(
                 f"internal error: {type(error).__name__}: {error}", "run with --debug and report it"
             )
@@ -78,7 +78,7 @@ class WorkerLoop:
             case = replace(case, adapter=device.adapter)
             return CaseRun(device.harness, device.numerics, case).run()
         except DeviceError:
-            raise  # as an answer it has the supervisor start anew: this device may be lost
+            raise  # the supervisor then starts a new worker, since this device may be lost
         except TinygateError as error:
             return case.error(error)
 
@@ -89,7 +89,7 @@ class WorkerLoop:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until their stream ends, then exit."""
     waiting: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def read() -> None:
@@ -107,8 +107,8 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Run as `python -m tinygate.worker.process`; not for people."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    """Serve on standard input and output. The supervisor runs it, not people."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     serve(sys.stdin.buffer, answers)

@@ -1,6 +1,7 @@
-"""What supervisor and worker say to each other.
+"""Define the requests of the supervisor and the answers of the worker.
 
-A Case is a request too; its answer is a CaseResult. Any answer may be a TinygateError instead."""
+A Case is a request too; its answer is a CaseResult. Any answer may be a TinygateError instead.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from tinygate.core.case import Case
 
 @dataclass(frozen=True)
 class ListAdapters:
-    """Ask for every adapter of an engine, started for those features. Answer: Adapters."""
+    """Ask for every adapter of an engine, started with these features. Answer: Adapters."""
 
     engine: str
     features: tuple[str, ...]
@@ -20,7 +21,12 @@ class ListAdapters:
 
 @dataclass(frozen=True)
 class Open:
-    """Ask for a device. `features` are wanted where the adapter has them. Answer: Opened."""
+    """Ask for a device. Answer: Opened.
+
+    adapter         an index or part of a name; None for the preferred one
+    features        switched on if the adapter has them
+    every_backend   list adapters of OpenGL too
+    """
 
     engine: str
     adapter: str | None
@@ -30,8 +36,10 @@ class Open:
 
 @dataclass(frozen=True)
 class Redraw:
-    """Ask whether a case's operands are still drawn: SHA-256 of A's and of B's bytes. Answer:
-    Redrawn."""
+    """Ask whether a case still has these operands. Answer: Redrawn.
+
+    a, b   SHA-256 of the bytes of A and of B
+    """
 
     case: Case
     a: str
@@ -40,21 +48,21 @@ class Redraw:
 
 @dataclass(frozen=True)
 class Redrawn:
-    """Whether some product of the case has exactly those operands."""
+    """Whether a product of the case has exactly these operands."""
 
     same: bool
 
 
 @dataclass(frozen=True)
 class Adapters:
-    """Every adapter."""
+    """Every adapter of the engine."""
 
     adapters: tuple[AdapterInfo, ...]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The device that will run the cases, and what it really does."""
+    """The device that will run the cases, and its measured numerics."""
 
     adapter: AdapterInfo
     adapters: tuple[AdapterInfo, ...]

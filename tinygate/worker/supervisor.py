@@ -1,4 +1,4 @@
-"""The parent's side of the worker: start it, ask it, and say what became of it."""
+"""Start worker processes, send them requests, and report how they ended."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ T = TypeVar("T")
 _ENDED = object()
 PYTHON = "TINYGATE_WORKER_PYTHON"
 DEFAULT_TIMEOUT = 120.0  # seconds for a case
-# A driver may take this long to start however short the cases are meant to be.
+# In seconds, and independent of the case's time limit: a driver may take this long to start.
 _OPENING_TIMEOUT = 60.0
 
 
 class Supervisor:
-    """Owns one worker process at a time, for one engine at a time, and replaces it when it dies.
+    """Owns one worker process, for one engine at a time, and replaces it when it dies.
 
     adapter    an index or part of a name; None for the preferred one
-    features   switched on where the adapter has them
-    timeout    what one case may take, in seconds
+    features   switched on if the adapter has them
+    timeout    time limit of one case, in seconds
 
-    Use it in a `with`: leaving it ends the worker.
+    It is a context manager; leaving it ends the worker.
     """
 
     def __init__(self, adapter: str | None, features: tuple[str, ...], timeout: float) -> None:
@@ -54,7 +54,7 @@ class Supervisor:
         self.close()
 
     def start(self, engine: str) -> None:
-        """Start a worker on an engine, and its device, without waiting for them."""
+        """Start a worker and ask it to open a device of the engine, without waiting for it."""
         if self._request is None or self._request.engine != engine:
             self.close()
             every_backend = self._adapter is not None
@@ -64,18 +64,18 @@ class Supervisor:
             self._worker.send(self._request)
 
     def adapters(self, engine: str) -> Adapters:
-        """List every adapter of an engine, in a worker of its own."""
+        """List every adapter of an engine, in a separate worker."""
         return self._ask(ListAdapters(engine, self._features), Adapters)
 
     def redraws(self, request: Redraw) -> bool:
-        """Ask whether this version draws operands with those digests, in a worker of its own."""
+        """Ask whether this version draws operands with these digests, in a separate worker."""
         return self._ask(request, Redrawn).same
 
     def open(self, engine: str) -> Opened:
-        """Wait for the engine's open device.
+        """Wait until the engine's device is open, and return it.
 
         Raises:
-            TinygateError: where there is none, or the driver fails while opening it.
+            TinygateError: the engine has no device, or the driver fails while opening it.
         """
         self.start(engine)
         assert self._worker is not None
@@ -87,7 +87,7 @@ class Supervisor:
                 self.close()
                 if self._request.every_backend:
                     raise
-                # OpenGL is started only where nothing better is there: it takes as long again.
+                # OpenGL doubles the time to start, so it is tried only if there is nothing better.
                 self._request = replace(self._request, every_backend=True)
                 return self.open(engine)
             except TinygateError:
@@ -96,8 +96,10 @@ class Supervisor:
         return self._opened
 
     def run(self, case: Case) -> CaseResult:
-        """Run one case on the engine that was opened last. A crash, a hang or a lost device is
-        this case's ERROR; the next case gets a new worker."""
+        """Run one case on the engine that was opened last.
+
+        A crash, a hang or a lost device is an ERROR of this case; the next one gets a new worker.
+        """
         assert self._request is not None, "a case before an engine was opened"
         try:
             self.open(self._request.engine)
@@ -115,7 +117,7 @@ class Supervisor:
         self._worker = self._opened = None
 
     def _ask(self, request: object, kind: type[T]) -> T:
-        """Ask a worker that is there for this one question."""
+        """Ask a worker that is started for this one request."""
         worker = _Worker()
         try:
             worker.send(request)
@@ -128,7 +130,7 @@ class _Worker:
     """A worker process and the thread that reads its answers.
 
     It runs on this process's Python, or on the program that TINYGATE_WORKER_PYTHON names: a driver
-    may need a newer C library than the machine's, and only the worker opens the driver.
+    may need a newer C library than the system's, and only the worker opens the driver.
     """
 
     def __init__(self) -> None:
@@ -136,7 +138,7 @@ class _Worker:
         inherited = os.environ.get("PYTHONPATH")
         python = os.environ.get(PYTHON) or sys.executable
         try:
-            # -P: what lies in the current folder must not be imported instead of numpy or wgpu.
+            # -P: a file in the current folder must not be imported instead of numpy or wgpu.
             self._process = subprocess.Popen(
                 [python, "-P", "-m", "tinygate.worker.process"],
                 stdin=subprocess.PIPE,
@@ -150,7 +152,7 @@ class _Worker:
         except OSError as error:
             raise DeviceError(
                 f"the worker does not start: {error}",
-                f"{PYTHON} names the Python it runs on; unset it or fix it",
+                f"{PYTHON} names its Python; unset it or fix it",
             ) from None
         self._answers: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._said: collections.deque[str] = collections.deque(maxlen=20)
@@ -158,17 +160,19 @@ class _Worker:
             threading.Thread(target=target, daemon=True).start()
 
     def send(self, request: object) -> None:
-        """Ask; a worker that is already dead shows when the answer is waited for."""
+        """Send a request."""
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # `receive` reports a worker that is already dead
             pickle.dump(request, self._process.stdin)
             self._process.stdin.flush()
 
     def receive(self, timeout: float) -> object:
-        """The next answer.
+        """Wait for the next answer.
+
+        timeout: in seconds.
 
         Raises:
-            DeviceError: time-out, or the worker ended; naming the signal that ended it.
+            DeviceError: time-out, or the worker ended; the message names the signal that ended it.
         """
         try:
             answer = self._answers.get(timeout=timeout)
@@ -176,23 +180,23 @@ class _Worker:
             self.kill()
             raise DeviceError(
                 f"timeout: no answer from the device within {timeout:g} s",
-                "a kernel hangs or the machine is busy; --timeout gives it longer",
+                "a kernel hangs or the machine is busy; --timeout allows more time",
             ) from None
         if answer is _ENDED:
             raise DeviceError(*self._obituary())
         return answer
 
     def kill(self) -> None:
-        """End the process now; a hung driver takes no gentler word."""
+        """Kill the process; a hung driver does not react to anything gentler."""
         self._process.kill()
         self._process.wait()
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # what was not yet sent can't be any more
+        with contextlib.suppress(OSError):  # unsent data is lost
             self._process.stdin.close()
 
     def _obituary(self) -> tuple[str, str]:
         code = self._process.wait()
-        last = f"; it said: {self._said[-1]}" if self._said else ""
+        last = f"; its last message: {self._said[-1]}" if self._said else ""
         if code < 0:
             with contextlib.suppress(ValueError):
                 return (
@@ -217,7 +221,7 @@ class _Worker:
 
 
 def _expect(answer: object, kind: type[T]) -> T:
-    """The answer, if it is of that kind; an error that came as an answer is raised."""
+    """Return an answer of the expected kind; raise an answer that is an error."""
     if isinstance(answer, TinygateError):
         raise answer
     if not isinstance(answer, kind):

@@ -87,11 +87,11 @@ class Device(Protocol):
     info: AdapterInfo
 
     def storage(self, nbytes: int) -> Buffer:
-        """A zeroed storage buffer of nbytes (a multiple of 4)."""
+        """Make a zeroed storage buffer of nbytes, a multiple of 4."""
         ...
 
     def uniform(self, words: Words) -> Buffer:
-        """A uniform buffer holding words."""
+        """Make a uniform buffer that holds words."""
         ...
 
     def write(self, buffer: Buffer, offset: int, words: Words) -> None:
@@ -125,5 +125,5 @@ class Engine(Protocol):
         ...
 
     def open(self, index: int, features: Sequence[str]) -> Device:
-        """A device of the adapter with that index, with those features switched on."""
+        """Open the adapter with that index, with those features switched on."""
         ...

@@ -30,8 +30,8 @@ _TOGGLES = {
 }
 
 
-def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
-    """The engine, with the toggles that the wanted features need.
+def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:  # noqa: ARG001
+    """Start the engine with the toggles that the wanted features need.
 
     Dawn has no OpenGL adapter that would be a last resort, so `every_backend` changes nothing.
     """
@@ -57,7 +57,7 @@ def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
 
 
 def _configurations(extras: ModuleType, adapter: Any) -> tuple[MatrixConfiguration, ...]:
-    """What the adapter lists, in its own order."""
+    """Read what the adapter lists, in its own order."""
     if _MATRIX not in adapter.features:
         return ()
     found = extras.get_adapter_properties(adapter).get("subgroup_matrix_configs", ())

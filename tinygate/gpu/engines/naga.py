@@ -28,7 +28,7 @@ _DRAWING = re.compile(r"^\s*\d*\s*│")
 
 
 def one_line(label: str, text: str, at: Callable[[int], Location] | None = None) -> str:
-    """naga's text about the kernel `label`, with the place first where it names one.
+    """Naga's text about the kernel `label`, with the place first where it names one.
 
     text: without the preamble that every validation error of wgpu carries.
     at: where a line that naga names stands; without it, in the kernel's own file.
@@ -47,7 +47,7 @@ def one_line(label: str, text: str, at: Callable[[int], Location] | None = None)
 
 
 def shortened(words: list[str]) -> str:
-    """What a compiler said, each thing once, and no longer than a person reads."""
+    """Shorten what a compiler said: each thing once, and no longer than a person reads."""
     said: list[str] = []
     for word in words:  # a caret often repeats the headline, and the end repeats the note
         if word and not any(word in earlier for earlier in said):

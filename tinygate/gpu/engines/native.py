@@ -26,8 +26,8 @@ _FEATURES = {
 _UNKNOWN_DIRECTIVES = ("subgroups",)
 
 
-def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:
-    """The engine. OpenGL is left out unless every backend is asked for or nothing else is there."""
+def start(*, every_backend: bool, features: Sequence[str] = ()) -> WgpuEngine:  # noqa: ARG001
+    """Start the engine; with OpenGL only if every backend is asked for or nothing else is there."""
     import wgpu
     from wgpu.backends.wgpu_native import _helpers
     from wgpu.backends.wgpu_native.extras import set_instance_extras

@@ -50,8 +50,8 @@ class Dialect:
     features: Mapping[str, str]
     complaint: Callable[[str, str, Callable[[int], Location]], str]
     unknown_directives: tuple[str, ...] = ()
-    unavailable: Callable[[Any], tuple[tuple[str, str], ...]] = lambda adapter: ()
-    configurations: Callable[[Any], tuple[MatrixConfiguration, ...]] = lambda adapter: ()
+    unavailable: Callable[[Any], tuple[tuple[str, str], ...]] = lambda _adapter: ()
+    configurations: Callable[[Any], tuple[MatrixConfiguration, ...]] = lambda _adapter: ()
     toggles: tuple[str, ...] = field(default=())
 
 
@@ -68,7 +68,7 @@ class WgpuEngine:
         return [self._describe(index, adapter) for index, adapter in enumerate(self._adapters)]
 
     def open(self, index: int, features: Sequence[str]) -> WgpuDevice:
-        """A device with the adapter's own limits, so that none is lower than it need be."""
+        """Open a device with the adapter's own limits, so that none is lower than it need be."""
         adapter = self._adapters[index]
         info = self._describe(index, adapter)
         limits = {name.replace("_", "-"): value for name, value in vars(info.limits).items()}
@@ -122,13 +122,13 @@ class WgpuDevice:
         self._unflushed = 0
 
     def storage(self, nbytes: int) -> Buffer:
-        """A zeroed storage buffer."""
+        """Make a zeroed storage buffer."""
         usage = self._wgpu.BufferUsage
         flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         return cast(Buffer, guarded(lambda: self._device.create_buffer(size=nbytes, usage=flags)))
 
     def uniform(self, words: Words) -> Buffer:
-        """A uniform buffer holding words."""
+        """Make a uniform buffer that holds words."""
         usage = self._wgpu.BufferUsage
         flags = usage.UNIFORM | usage.COPY_DST
         return cast(
@@ -193,7 +193,7 @@ class WgpuDevice:
         except Exception as error:  # wgpu raises GPUError, RuntimeError and ValueError here
             raise ShaderError(
                 self._dialect.complaint(source.label, message(error), source.at),
-                "the words are the engine's own: mend the kernel there and run again",
+                "the words are the engine's own: fix the kernel there and run again",
             ) from error
         return cast(Pipeline, (pipeline, kernel.layout))
 
@@ -271,7 +271,7 @@ def guarded(call: Callable[[], T]) -> T:
 
 
 def message(error: BaseException) -> str:
-    """The engine's text without the preamble that every validation error of wgpu carries."""
+    """Give the engine's text without the preamble that wgpu puts before every error."""
     lines = [line.rstrip() for line in str(error).splitlines()]
     kept = [
         line
