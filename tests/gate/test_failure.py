@@ -238,7 +238,8 @@ def test_a_real_failure_and_its_predictions_fit_the_schema(
     document = json.loads(capsys.readouterr().out)
     schema = resources.files("tinygate.report").joinpath("schema.json").read_text("utf-8")
     Draft202012Validator(json.loads(schema)).validate(document)
-    by_family = {one["family"]: one for one in document["paths"][0]["cases"]}
+    cases = document["paths"][0]["cases"]
+    by_family = {one["family"]: one for one in cases if one["shape"] == "17x33x65"}
     failure = by_family["integer"]["failure"]
     assert (failure["operand"], failure["count"], failure["first"]) == ("C", 17, [0, 64])
     assert failure["got"] == "NaN"

@@ -123,7 +123,8 @@ class PythonCandidate:
         As: Sequence[F32],
         Bs: Sequence[F32],
         _run: int,
-        **_marker: bool,
+        *,
+        other_marker: bool = False,  # noqa: ARG002
     ) -> None:
         """Call the plug-in once per product, each time with fresh copies of the operands."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])
