@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import faults
 import numpy as np
 import pytest
 from runs import Run
 
+from tinygate.core.fast_path import FastPath
 from tinygate.core.shape import Shape
 from tinygate.core.status import Status
 from tinygate.gate.observations import OldC, RunObservations
@@ -139,6 +141,38 @@ def test_what_is_allowed_must_be_harmless(run: Run) -> None:
 def test_what_is_allowed_hides_nothing_else(run: Run) -> None:
     path = replace(faults.fault("drops_last_k").path, over_read=ALLOWED)
     assert run(path, "17x33x65").reason == run(replace(path, over_read=""), "17x33x65").reason
+
+
+def changed(folder: Path, before: str, after: str) -> FastPath:
+    """The plain right kernel, with one line changed."""
+    path = faults.right("right_read_write").path
+    text = Path(path.kernel).read_text(encoding="utf-8")
+    assert before in text
+    (folder / "k.wgsl").write_text(text.replace(before, after), encoding="utf-8")
+    return replace(path, kernel=str(folder / "k.wgsl"))
+
+
+STORE = "c[m * dims.N + n] = sum;"
+
+
+def test_a_store_far_behind_c(run: Run, tmp_path: Path) -> None:
+    """A driver drops it, and then nobody can see it, or moves it to the last word of the guard."""
+    far = f"{STORE} c[dims.M * dims.N + 10000000u] = 5.0;"
+    found = run(changed(tmp_path, STORE, far), "17x33x65")
+    if found.status is not Status.PASS:
+        assert found.reason == "wrote past the output: 1 word, first 320 past the end"
+
+
+@pytest.mark.parametrize("operand", ["A", "B"])
+@pytest.mark.parametrize("word", NAN_WORDS)
+def test_a_store_of_what_lies_behind_an_operand(
+    run: Run, tmp_path: Path, operand: str, word: int
+) -> None:
+    end = {"A": "a[dims.M * dims.K]", "B": "b[dims.K * dims.N]"}[operand]
+    same = f"{STORE} {end} = bitcast<f32>({word}u - dims.pad);"
+    found = run(changed(tmp_path, STORE, same), "17x33x65")
+    assert found.status is Status.FAIL
+    assert found.reason == f"changed an input: {operand}"
 
 
 def test_an_over_read_says_where_it_shows(run: Run) -> None:
