@@ -27,4 +27,11 @@ def test_every_probe_measures_the_same(
 ) -> None:
     """GpuOps compares what two processes measured."""
     for _ in range(5):
-        assert probe(harness.runner) == measured_numerics
+        again = probe(harness.runner)
+        assert again == measured_numerics
+        assert again.workgroup_memory_zeroed is measured_numerics.workgroup_memory_zeroed
+
+
+def test_memory_that_was_dirty_by_chance_is_no_other_adapter() -> None:
+    assert MeasuredNumerics() == MeasuredNumerics(workgroup_memory_zeroed=False)
+    assert MeasuredNumerics() != MeasuredNumerics(loop_limit=65_535)

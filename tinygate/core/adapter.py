@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tinygate.core.errors import NoAdapterError, UnknownNameError
@@ -97,7 +97,9 @@ class MeasuredNumerics:
     f32_round_to_nearest: bool = True
     f16_round_to_nearest: bool = True
     f16_subnormals: bool = True
-    workgroup_memory_zeroed: bool = True
+    # A group finds what another left only by chance: no reason to take two processes' adapters for
+    # different ones.
+    workgroup_memory_zeroed: bool = field(default=True, compare=False)
     loop_limit: int | None = None
 
 
