@@ -83,15 +83,17 @@ class Bare:
         """Read a buffer back."""
         return np.frombuffer(self.device.queue.read_buffer(source), dtype)
 
-    def probe(self, file: str, words: int) -> None:
+    def probe(self, file: str, words: int, groups: int = 1) -> None:
         """Run one of the numeric probes."""
+        given = np.ones(16, np.uint32)
+        given[6] = 70_000  # iterations of numerics.wgsl's loop
         out = self.buffer(np.zeros(words, np.uint32))
         a, b, status = (
             self.buffer(np.zeros(8)),
-            self.buffer(np.ones(8, np.float32)),
+            self.buffer(given),
             self.buffer(np.zeros(8)),
         )
-        self.run(file, "main", 1, [a, b, out, status], [0, 1, 1])
+        self.run(file, "main", groups, [a, b, out, status], [0, 1, 1])
         self.read(out, np.uint32)
 
 
@@ -135,7 +137,7 @@ def products(bare: Bare, family: str) -> tuple[Any, Any]:
 def main() -> None:
     """Run the four default families and print the activation rule's numbers for uniform."""
     bare = Bare()
-    bare.probe("probe/rounding.wgsl", 128)
+    bare.probe("probe/numerics.wgsl", 128, 128)
     if "subgroup" in bare.adapter.features and "--subgroups" in sys.argv:
         bare.probe("probe/subgroup.wgsl", 128)
     for family in ("uniform", "positive", "integer", "identity"):

@@ -458,9 +458,12 @@ def test_probe_lists_adapters_and_paths(capsys: pytest.CaptureFixture[str]) -> N
         "source": "built in",
     }
     assert probed["numerics"]["f32_round_to_nearest"] in {True, False}
+    assert probed["numerics"]["workgroup_memory_zeroed"] in {True, False}
+    assert probed["numerics"]["loop_limit"] is None or probed["numerics"]["loop_limit"] > 0
     assert run(["probe"]) == 0
     text = capsys.readouterr().out
     assert "default adapter: " in text
+    assert re.search(r"^ +workgroup memory .* at zero · loops ", text, re.MULTILINE)
     assert re.search(r"^f16-storage +detected, not yet verified", text, re.MULTILINE)
 
 

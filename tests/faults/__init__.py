@@ -39,7 +39,8 @@ FOLDER = Path(__file__).parent
 # What the gate's checks are called in a result.
 CHECKS = frozenset(
     (
-        *("inputs", "packing", "packing guard", "refusal", "written", "guard", "finite"),
+        *("inputs", "packing", "packing guard", "refusal", "over-read", "old C"),
+        *("written", "guard", "finite"),
         *("determinism", "exact", "zero", "max_abs", "mean_rel", "conformance"),
     )
 )
@@ -57,6 +58,7 @@ _ADAPTERS: dict[str, Callable[[MeasuredNumerics], bool]] = {
     "any": lambda numerics: True,
     "f16-round-to-nearest": lambda numerics: numerics.f16_round_to_nearest,
     "f16-subnormals-kept": lambda numerics: numerics.f16_subnormals,
+    "workgroup memory not zeroed": lambda numerics: not numerics.workgroup_memory_zeroed,
     "fewer than 32 lanes": lambda numerics: (numerics.subgroup_size or 32) < 32,
 }
 

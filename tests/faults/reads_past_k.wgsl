@@ -1,11 +1,11 @@
 // fault: pads K to a multiple of four, with zero for B but with what follows the row for A
 // declares: b=f32
 // shapes: 17x33x65
-// must fail: uniform by finite
-// must fail: positive by finite
-// must fail: integer by finite, exact
-// must fail: identity by finite, exact
-// says: row 16
+// must fail: uniform by over-read
+// must fail: positive by over-read
+// must fail: integer by over-read
+// must fail: identity by over-read
+// says: reads past A: what lies behind reaches C
 // because: A is followed by NaN, and zero times NaN is NaN; before the last row it is zero times
 //     the next row
 // passes at: 17x32x65

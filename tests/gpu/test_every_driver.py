@@ -116,6 +116,16 @@ def test_toggles_are_named_where_a_path_needs_them(driver: str) -> None:
     assert "toggles" not in done.stdout
 
 
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize(("engine", "zeroed"), [("native", False), ("dawn", True)])
+def test_only_dawn_zeroes_workgroup_memory(driver: str, engine: str, zeroed: bool) -> None:
+    done = tinygate(driver, "probe", "--json", "--engine", engine)
+    assert done.returncode == 0, done.stderr
+    numerics = json.loads(done.stdout)["numerics"]
+    assert numerics["workgroup_memory_zeroed"] is zeroed
+    assert numerics["loop_limit"] is None
+
+
 def test_coop_skip() -> None:
     arguments = ["verify", "--engine", "dawn", "--shape", "17x33x65"]
     arguments += ["--path", "f16-storage", "--path", "coop-matrix"]

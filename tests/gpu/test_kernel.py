@@ -132,6 +132,7 @@ FEW, MAIN = Entry("few", 8, 32, 8, (("ROWS", "M"),)), Entry("main", 64, 64, None
         {"accumulate": "f16"},
         {"output": "f16"},
         {"deterministic": False},
+        {"over_read": "multiplied by zero"},
         {"matrix_sizes": (8, 8, 8)},
         {"a": "int8-packed"},
         {"pack_a": "pack/int8_rows.wgsl"},

@@ -105,6 +105,11 @@ SOME = region((64, 128), (slice(16, 32), slice(None)))
     [
         (gate.finite, "1 non-finite output at [17,0]", "2048 non-finite outputs at [16,0]"),
         (gate.written, "1 never written at [17,0]", "2048 never written at [16,0]"),
+        (
+            gate.old_c,
+            "1 output reads C before writing it at [17,0]",
+            "2048 outputs read C before writing it at [16,0]",
+        ),
         (gate.exact, "1 wrong at [17,0]", "2048 wrong at [16,0]"),
         (
             gate.deterministic,
@@ -141,6 +146,23 @@ def test_guards() -> None:
     assert gate.inputs_kept(["A", "B"]).status is FAIL
     assert gate.inputs_kept(["A", "B"]).reason == "changed an input: A, B"
     assert gate.packed_past().status is FAIL
+
+
+@pytest.mark.parametrize(
+    ("operands", "harmless", "reason"),
+    [
+        (("B",), True, "reads past B: what lies behind reaches C"),
+        (("A", "B"), True, "reads past A and B: what lies behind reaches C"),
+        (("A",), False, "reads past A: what lies behind reaches C, finite values too"),
+    ],
+)
+def test_over_reads(operands: tuple[str, ...], harmless: bool, reason: str) -> None:
+    found = gate.over_read(operands, harmless=harmless, allowed=False)
+    assert (found.name, found.status, found.reason) == ("over-read", FAIL, reason)
+    assert gate.over_read(operands, harmless=harmless, allowed=True).status is PASS
+    warning = gate.over_read_warning(operands, "times zero")
+    assert warning.startswith(f"reads past {' and '.join(operands)}: NaN that lies behind")
+    assert warning.endswith(": times zero")
 
 
 LIMITED = Tolerance(1e-6, "G", 0.0, "because")

@@ -221,6 +221,11 @@ HEADS: list[tuple[str, str]] = [
     ('pack = "gone.wgsl"', "path.pack is 'gone.wgsl': file not found"),
     ('entry = "a b"', "path.entry is 'a b'"),
     ("guard = 1", "path.guard is an integer, expected true or false"),
+    ('over_read = "yes"', "path.over_read is 'yes', expected one of allowed"),
+    ('over_read = "allowed"', 'path.over_read is "allowed" without over_read_reason'),
+    ('over_read = "allowed"\nover_read_reason = ""', "path.over_read_reason is '', expected 1 to"),
+    ('over_read_reason = "x"', "path.over_read_reason is of no use without over_read"),
+    ('over_read = "no"\nover_read_reason = "x"', "path.over_read is 'no', expected one of"),
     ("multiple_of = 2", "path.multiple_of is an integer, expected a table"),
     ("multiple_of = { N = 0 }", "path.multiple_of.N is 0"),
     ("multiple_of = { L = 1 }", "path.multiple_of.L is not a key"),
@@ -494,6 +499,19 @@ def test_guard_false_is_for_kernels_that_ask_for_the_length(gate: Gate) -> None:
     result = gate(MINIMAL, kernel)
     assert result.status is Status.FAIL
     assert "wrote past the output" in result.reason
+
+
+def test_an_over_read_is_allowed_with_a_reason(gate: Gate) -> None:
+    loop = "k < dims.K; k++) { sum += a[id.y * dims.K + k]"
+    masked = "k < dims.K + 1u; k++) { sum += select(0.0, a[id.y * dims.K + k], k < dims.K)"
+    kernel = swapped(PLAIN, (loop, masked))
+    result = gate(MINIMAL, kernel)
+    assert result.status is Status.FAIL
+    assert result.reason == "reads past B: what lies behind reaches C"
+    line = 'over_read = "allowed"\nover_read_reason = "times zero"'
+    result = gate(swapped(MINIMAL, ("[dispatch]", f"{line}\n[dispatch]")), kernel)
+    assert result.status is Status.PASS, result.reason
+    assert result.warnings[0].endswith("allowed, as declared: times zero")
 
 
 def test_a_shape_that_does_not_fit_is_a_skip(gate: Gate) -> None:

@@ -25,7 +25,7 @@ from tinygate.core.adapter import MeasuredNumerics, Platform
 from tinygate.core.results import Report
 from tinygate.core.status import State, Status
 from tinygate.report import console, gate_line
-from tinygate.report.summary import PILL_COLUMNS, gate, state, uses
+from tinygate.report.summary import PILL_COLUMNS, gate, state, uses, wgsl_promises
 
 WIDTHS = [None, 20, 40, 64, 80, 100, 200]
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -53,6 +53,18 @@ def test_subgroup(size: int | None, low: int | None, high: int | None, expected:
     platform = Platform("native", adapter, MeasuredNumerics(subgroup_size=size))
     line = console.header("0", platform)
     assert line.endswith(f" · {expected}\n")
+
+
+def test_what_wgsl_promises() -> None:
+    assert wgsl_promises(MeasuredNumerics()) == [
+        "workgroup memory starts at zero",
+        "loops run to their end",
+    ]
+    broken = MeasuredNumerics(workgroup_memory_zeroed=False, loop_limit=65535)
+    assert wgsl_promises(broken) == [
+        "workgroup memory does not start at zero",
+        "loops end after 65,535 iterations",
+    ]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -14,7 +14,7 @@ from tinygate.core import adapter as adapters
 from tinygate.core.adapter import AdapterInfo, AdapterLimits, MeasuredNumerics
 from tinygate.core.fast_path import FastPath
 from tinygate.core.text import clean
-from tinygate.report.summary import subgroup
+from tinygate.report.summary import subgroup, wgsl_promises
 from tinygate.verification.plan import Plan
 from tinygate.worker.supervisor import DEFAULT_TIMEOUT, Supervisor
 
@@ -134,18 +134,20 @@ def render_text(probe: Probe) -> str:
 
 def _adapter(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> list[str]:
     mark = "*" if numerics else " "
-    rounding = []
+    rounding, promises = [], []
     if numerics:
         rounding = [
             f"f32 sums {_rounding(numerics.f32_round_to_nearest)}",
             f"f16 conversion {_rounding(numerics.f16_round_to_nearest)}",
             f"f16 subnormals {'kept' if numerics.f16_subnormals else 'flushed'}",
         ]
+        promises = wgsl_promises(numerics)
     rows = [
         [adapter.kind, adapter.backend, adapter.driver, subgroup(adapter, numerics)],
         [f"features: {', '.join(adapter.features) or 'none'}"],
         [f"limits: {_limits(adapter.limits)}"],
         rounding,
+        promises,
     ]
     return [f"{mark} {adapter.index}  {adapter.name}"] + [
         f"     {' · '.join(part for part in row if part)}" for row in rows if row

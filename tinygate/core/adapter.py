@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tinygate.core.errors import NoAdapterError, UnknownNameError
@@ -84,16 +84,23 @@ class AdapterInfo:
 class MeasuredNumerics:
     """The numeric behaviour that probes measured on an open device.
 
-    subgroup_size        lanes that ran together; None if the adapter has no subgroups
-    f32_round_to_nearest whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
-    f16_round_to_nearest whether pack2x16float rounds to nearest (WGSL allows either neighbour)
-    f16_subnormals       whether pack2x16float and unpack2x16float keep f16 subnormals
+    subgroup_size            lanes that ran together; None if the adapter has no subgroups
+    f32_round_to_nearest     whether 1 + 1.5 * 2^-24 gives 1 + 2^-23
+    f16_round_to_nearest     whether pack2x16float rounds to nearest (WGSL allows either neighbour)
+    f16_subnormals           whether pack2x16float and unpack2x16float keep f16 subnormals
+    workgroup_memory_zeroed  whether workgroup memory starts at zero, as WGSL promises
+    loop_limit               the iterations after which the driver silently ends loops; None if
+                             70,000 ran to their end
     """
 
     subgroup_size: int | None = None
     f32_round_to_nearest: bool = True
     f16_round_to_nearest: bool = True
     f16_subnormals: bool = True
+    # A group finds what another left only by chance: no reason to take two processes' adapters for
+    # different ones.
+    workgroup_memory_zeroed: bool = field(default=True, compare=False)
+    loop_limit: int | None = None
 
 
 @dataclass(frozen=True)

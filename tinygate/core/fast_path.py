@@ -51,6 +51,7 @@ class FastPath:
     engines          engines the kernel is written for; on another the path is SKIP
     layout, dims     bindings and uniform of the kernel; by default those of wgsl/README.md
     guard            C's buffer is longer than M·N; False for kernels that read arrayLength
+    over_read        why NaN behind A and B may reach C; empty if it may not
     call             instead of a kernel: the plug-in's entry point whose Python is the path
     readback         the stored B can be read back; without it the path has no conformance verdict
                      and is never active
@@ -84,6 +85,7 @@ class FastPath:
     layout: Layout = BUILT_IN_LAYOUT
     dims: tuple[Field, ...] = DEFAULT_DIMS
     guard: bool = True
+    over_read: str = ""
     call: str = ""
     readback: bool = True
     file: str = ""

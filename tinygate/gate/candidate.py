@@ -36,8 +36,10 @@ class Candidate(Protocol):
         As: Sequence[F32],
         Bs: Sequence[F32],
         run: int,
+        *,
+        other_marker: bool = False,
     ) -> None:
-        """Compute every C, as run number `run`."""
+        """Compute every C, as run number `run`, over that run's marker or over the other one."""
         ...
 
     def changed(
@@ -77,10 +79,13 @@ class KernelCandidate:
         _As: Sequence[F32],
         _Bs: Sequence[F32],
         run: int,
+        *,
+        other_marker: bool = False,
     ) -> None:
         """Fill C with the run's marker, then dispatch the kernel once per product."""
         assert b is not None, "an unpacked B over the binding limit was refused by check_fits"
-        self._harness.run(self._case.path, self._case.shape, a, b, c, run)
+        path, shape = self._case.path, self._case.shape
+        self._harness.run(path, shape, a, b, c, run, other_marker=other_marker)
 
     def changed(
         self, a: GuardedBuffer, b: GuardedBuffer | None, a_words: list[Words], b_words: list[Words]
@@ -118,6 +123,8 @@ class PythonCandidate:
         As: Sequence[F32],
         Bs: Sequence[F32],
         _run: int,
+        *,
+        other_marker: bool = False,  # noqa: ARG002
     ) -> None:
         """Call the plug-in once per product, each time with fresh copies of the operands."""
         c.fill([as_words(self._product(A, Bs[i % len(Bs)])) for i, A in enumerate(As)])

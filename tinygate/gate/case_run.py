@@ -15,13 +15,14 @@ from tinygate.core.family import FAMILIES
 from tinygate.core.metrics import Metrics, Prediction
 from tinygate.core.results import CaseResult
 from tinygate.core.status import Check, Status
-from tinygate.gate import failure
+from tinygate.gate import failure, ground
 from tinygate.gate.batching import batches, passes
 from tinygate.gate.candidate import candidate
 from tinygate.gate.memory import check_memory
 from tinygate.gate.observations import Products, RunObservations, differing, observe_run
 from tinygate.gate.operands import OperandStore, StoredOperand
 from tinygate.gate.products import Harness
+from tinygate.gate.reruns import OverReads, Rerun, old_c
 from tinygate.gpu.kernel import check_fits
 from tinygate.numerics import checks, compare, error_model, error_parts
 from tinygate.numerics.arrays import F32, Words
@@ -43,6 +44,7 @@ class CaseRun:
     operands       the stored operands and the errors found in them
     trust          how much of its limit the reference uses
     changed        the operands that the candidate changed: "A", "B"
+    over_reads     whether what lies behind A and B reaches C
     products       how many products ran
     measured       the metrics of each run that were asked for
     digests        SHA-256 of the first run's outputs and of the reference's, for other engines
@@ -64,6 +66,7 @@ class CaseRun:
         self.observations: list[RunObservations] = []  # filled once the shape is known to fit
         self.references: list[F32] = []
         self.changed: set[str] = set()
+        self.over_reads = OverReads(case.path)
         self.operands = OperandStore(harness, self.candidate, case)
         self.trust: Deviation | None = None
         self.predictor = error_model.Predictor(case.path, case.shape.K)
@@ -143,23 +146,33 @@ class CaseRun:
         a, b = stored_a.buffer, stored_b.buffer
         assert a is not None, "activations are always on the device"
         c = self.harness.outputs(len(As), case.shape, guard=case.path.guard)
+        again = Rerun(self.candidate, a, b, c, As, Bs)
         first: tuple[Words, RunObservations] | None = None
         for number, observations in enumerate(self.observations):
-            self.candidate.run(a, b, c, As, Bs, number)
-            if first is not None and c.equals(first[0]):
+            again.renew_guards(number, zeros=self.over_reads.seen)
+            again.run(number)
+            if first is not None and not c.changed(list(first[0])):
                 observations.merge(first[1])
                 continue
-            out = c.read()
+            out, old = c.read(), None
+            if not case.path.call:
+                repeated = first[0] if first and case.path.deterministic else None
+                old = old_c(again.words, out, number, repeated, c.data)
+            found = observe_run(case, number, out, c, products, self.limit, old)
+            if number == 0 and found.bad:
+
+                def observe(words: Words) -> RunObservations:
+                    return observe_run(case, 0, words, c, products, self.limit)
+
+                out, found = self.over_reads.judged(again, out, found, observe)
+            observations.merge(found)
             if first is None:
                 for row in out:
                     self.digests[0].update(row[: c.data])
-            found = observe_run(case, number, out, c, products, self.limit)
-            observations.merge(found)
-            if first is None:
                 first = (out, found)
             else:
-                observations.differs.merge(differing(out, first[0], c, number, case.shape))
-        self.changed |= self.candidate.changed(a, b, stored_a.words, stored_b.words)
+                observations.differs.merge(differing(out, first[0], c, case.shape, old))
+        self.changed |= again.changed | self.candidate.changed(a, b, stored_a.words, stored_b.words)
         a.destroy()
         c.destroy()
         self.products += len(As)
@@ -188,7 +201,7 @@ class CaseRun:
             metrics=metrics,
             predicted=predicted,
             parts=parts,
-            warnings=_warnings(case, metrics, predicted),
+            warnings=(*_warnings(case, metrics, predicted), *self.over_reads.warnings()),
             exact=(observations.wrong.count, shape.M * shape.N * self.products)
             if self.family.exact and self.products
             else None,
@@ -201,11 +214,12 @@ class CaseRun:
             ),
             pooled=pooled_products(shape) if self.family.activation else 1,
         )
+        result = ground.explain(result, case, self.numerics)
         return failure.explain(result, case, observations, self.operands.packing)
 
     def _shared_checks(self) -> tuple[Check, ...]:
         """Make the checks that are the same for every run."""
-        found = [checks.inputs_kept(sorted(self.changed))]
+        found = [checks.inputs_kept(sorted(self.changed)), *self.over_reads.checks()]
         if self.trust is not None:
             found.append(checks.reference(self.trust, self._reference_tolerance()))
         if self.operands.packing is not None:
@@ -217,6 +231,7 @@ class CaseRun:
     def _run_checks(self, observations: RunObservations) -> Iterator[Check]:
         if not self.case.path.call:  # a Python callable cannot reach markers and guards
             yield checks.written(observations.written)
+            yield checks.old_c(observations.old_c)
             yield checks.guard(observations.past) if self.case.path.guard else checks.unguarded()
         yield checks.finite(observations.finite, observations.cause)
         if self.case.path.deterministic:

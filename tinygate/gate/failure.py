@@ -12,6 +12,7 @@ import numpy as np
 
 from tinygate.core.case import Case
 from tinygate.core.engine import DEFAULT_ENGINE
+from tinygate.core.family import FAMILIES
 from tinygate.core.metrics import MEAN_REL_LIMIT, Metrics
 from tinygate.core.results import CaseResult, Failure
 from tinygate.core.saved_case import DESCRIPTION, Description
@@ -76,14 +77,20 @@ def _want(name: str, sample: Sample, i: int, j: int) -> float:
 # The checks that locate wrong elements, the one that explains most first: a difference between two
 # runs comes last, because it does not say which is right.
 _TELLING = (
-    *("packing", "written", "finite", "exact", "conformance"),
+    *("packing", "over-read", "old C", "written", "finite", "exact", "conformance"),
     *("zero", "max_abs", "mean_rel", "determinism"),
 )
 
 
 def _in_all(name: str, observations: RunObservations) -> Region | None:
     """Return where any of the case's products is wrong; None for checks that keep no region."""
+    if name == "over-read":
+        over = observations.over_read
+        names = ("finite", "exact", "conformance")
+        found = [over and _in_all(one, over) for one in names]
+        return next((region for region in found if region and region.count), None)
     regions = {
+        "old C": observations.old_c,
         "written": observations.written,
         "finite": observations.finite,
         "exact": observations.wrong,
@@ -96,8 +103,11 @@ def _in_all(name: str, observations: RunObservations) -> Region | None:
 def _in_sample(name: str, result: CaseResult, case: Case, sample: Sample) -> Region | None:
     """Find where the sample is wrong by itself, so that its numbers can be shown."""
     C, A, B, R = sample.C, sample.stored_a, sample.stored_b, sample.R
-    if name in {"written", "finite"}:  # what was never written holds a NaN
-        return compare.region(C.view(np.uint32))
+    if name in {"old C", "written", "finite", "over-read"}:  # what was never written holds a NaN
+        found = compare.region(C.view(np.uint32))
+        if found.count or name != "over-read":
+            return found
+        name = "exact" if FAMILIES[case.family].exact else "conformance"
     if name == "exact":
         return unequal(case, C, A, B)
     if name == "conformance":

@@ -21,10 +21,11 @@ from tinygate.numerics.arrays import F32, Words, as_words
 from tinygate.numerics.formats import A_FORMATS, FORMATS
 from tinygate.paths.builtin import REFERENCE
 
-# Behind A and B: NaN as one f32 and as two f16.
-NAN_WORD = 0xFFFFFFFF
-# Behind C, bound with it.
-GUARD_WORD = 0x7FD1CE5A
+# Behind A and B, in the first run and in later ones: NaN as one f32 and as two f16.
+NAN_WORDS = (0xFFFFFFFF, 0x7FFF7FFF)
+# Behind C, bound with it, in the first run and in later ones. They change so that a kernel that
+# writes the very word that is there is seen in another run.
+GUARD_WORDS = (0x7FD1CE5A, 0x7FC0FFEE)
 # What C holds before a run. The first marker is a NaN with a bit pattern of its own, so an
 # unwritten element is told from any other NaN. Later runs start from a finite value of the size of
 # outputs (0.79) and of the other sign, so that a kernel that is right only over NaN, or uses the
@@ -52,9 +53,14 @@ class Readback:
     past: bool
 
 
-def marker(run: int) -> int:
-    """Return the word that fills C before run number `run`."""
-    return MARKERS[min(run, 1)]
+def marker(run: int, *, other: bool = False) -> int:
+    """Return the word that fills C before run number `run`, or the one that does not."""
+    return MARKERS[min(run, 1) ^ other]
+
+
+def behind(run: int) -> int:
+    """Return the word that lies behind A and B in run number `run`."""
+    return NAN_WORDS[min(run, 1)]
 
 
 def _strayed(buffer: GuardedBuffer, words: Words) -> bool:
@@ -81,7 +87,7 @@ class Harness:
         return self._upload([as_words(B) for B in Bs])
 
     def _upload(self, slices: list[Words]) -> GuardedBuffer:
-        buffer = GuardedBuffer(self.device, len(slices), slices[0].size, _INPUT_GUARD, NAN_WORD)
+        buffer = GuardedBuffer(self.device, len(slices), slices[0].size, _INPUT_GUARD, NAN_WORDS[0])
         buffer.fill(slices)
         return buffer
 
@@ -91,7 +97,7 @@ class Harness:
         The guard is wide enough to catch a stray row; guard=False allocates none.
         """
         words = min(_OUTPUT_GUARD + shape.N, _MAX_GUARD) if guard else 0
-        return GuardedBuffer(self.device, count, shape.M * shape.N, words, GUARD_WORD)
+        return GuardedBuffer(self.device, count, shape.M * shape.N, words, GUARD_WORDS[0])
 
     def run(
         self,
@@ -101,12 +107,15 @@ class Harness:
         b: GuardedBuffer,
         c: GuardedBuffer,
         run: int,
+        *,
+        other_marker: bool = False,
     ) -> None:
         """Refill C with the run's marker, then dispatch every product once.
 
         B's slices are used in turn where A has more of them.
         """
-        not_run = np.broadcast_to(np.uint32(marker(run)), (c.data,))
+        c.guard_word = np.uint32(GUARD_WORDS[min(run, 1)])
+        not_run = np.broadcast_to(np.uint32(marker(run, other=other_marker)), (c.data,))
         c.fill([not_run] * c.count)
         weights = b.bindings()
         self.device.submit(
@@ -187,8 +196,8 @@ class Harness:
 
     def _unpacked(self, count: int, size: int) -> GuardedBuffer:
         """Allocate `count` slices of `size` packed words, all NaN, with NaN guard words."""
-        buffer = GuardedBuffer(self.device, count, size, _INPUT_GUARD, NAN_WORD)
-        buffer.fill([np.broadcast_to(np.uint32(NAN_WORD), (size,))] * count)
+        buffer = GuardedBuffer(self.device, count, size, _INPUT_GUARD, NAN_WORDS[0])
+        buffer.fill([np.broadcast_to(np.uint32(NAN_WORDS[0]), (size,))] * count)
         return buffer
 
     def _pack_batch(

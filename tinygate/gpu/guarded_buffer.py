@@ -60,13 +60,25 @@ class GuardedBuffer:
         self._device.read(self.buffer, 0, words)
         return words
 
-    def equals(self, words: Words) -> bool:
-        """Tell whether the buffer holds exactly these words, as `read` returned them before."""
-        flat = words.reshape(-1)
-        return all(
-            np.array_equal(self._read_window(start), flat[start : start + _WINDOW])
-            for start in range(0, flat.size, _WINDOW)
-        )
+    def guard_with(self, word: int) -> bool:
+        """Give the guard another word, and tell whether a kernel had changed any of it."""
+        if word == self.guard_word or not self.guard:
+            return False
+        changed = False
+        # Of one slice only the guard is moved, which the data may be many times as long as.
+        skipped = self.data if self.count == 1 else 0
+        together = max(1, _WINDOW // self.stride)
+        for i in range(0, self.count, together):
+            slices = min(together, self.count - i)
+            words = np.empty((slices, self.stride - skipped), np.uint32)
+            at = 4 * (self.stride * i + skipped)
+            self._device.read(self.buffer, at, words)
+            first = self.data - skipped
+            changed |= bool((words[:, first : first + self.guard] != self.guard_word).any())
+            words[:, first:] = word
+            self._device.write(self.buffer, at, words)
+        self.guard_word = np.uint32(word)
+        return changed
 
     def destroy(self) -> None:
         """Free the device buffer."""

@@ -68,6 +68,33 @@ def written(found: Region) -> Check:
     return _none_of("written", found, "never written", "C is filled with a marker before the run")
 
 
+def old_c(found: Region) -> Check:
+    """Require no output to depend on what C held before the run."""
+    why = "C holds another marker in each run, and a kernel writes C without reading it"
+    noun = "outputs read" if found.count > 1 else "output reads"
+    return _none_of("old C", found, f"{noun} C before writing it", why)
+
+
+def over_read(operands: Sequence[str], *, harmless: bool, allowed: bool) -> Check:
+    """Judge that products are wrong over NaN behind A or B, and right over zeros.
+
+    operands: behind which. harmless: finite words there change nothing. allowed: the path declares
+    it, and then the case is judged over zeros.
+    """
+    why = "A and B are followed by NaN, and zeros in its place give the right product"
+    if allowed:
+        return Check("over-read", Status.PASS, why=why)
+    reach = "what lies behind reaches C" + ("" if harmless else ", finite values too")
+    reason = f"reads past {' and '.join(operands)}: {reach}"
+    return Check("over-read", Status.FAIL, reason, why=why)
+
+
+def over_read_warning(operands: Sequence[str], allowed: str) -> str:
+    """Word the warning for an over-read that the path declares, with its reason."""
+    past = " and ".join(operands)
+    return f"reads past {past}: NaN that lies behind reaches C; allowed, as declared: {allowed}"
+
+
 def finite(found: Region, cause: Cause | None = None) -> Check:
     """Require every output to be finite, decided by bit pattern."""
     noun = "non-finite output" + ("s" if found.count > 1 else "")

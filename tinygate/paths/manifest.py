@@ -46,6 +46,8 @@ _PATH_KEYS = (
         "guard",
         "opt_in",
         "multiple_of",
+        "over_read",
+        "over_read_reason",
     ),
 )
 _MAX_U32 = 2**32 - 1
@@ -112,6 +114,7 @@ class _Manifest:
             layout=self._layout(),
             dims=self._dims(),
             guard=head.get("guard", bool, True),
+            over_read=self._over_read(),
             file=str(self.file),
         )
         for key, value, expected in validate.faults(path):
@@ -158,6 +161,22 @@ class _Manifest:
 
     def _features(self) -> tuple[str, ...]:
         return self.head.choices("requires", vocabulary.FEATURES, ())
+
+    def _over_read(self) -> str:
+        """Why the kernel may read past A and B; empty where it may not."""
+        head, reason = self.head, "over_read_reason"
+        if reason not in head.table:
+            if "over_read" in head.table and head.choice("over_read", ("allowed",), ""):
+                raise head.error(
+                    "over_read",
+                    f'is "allowed" without {reason}, which says why that is safe',
+                    f'{reason} = "what it reads there is multiplied by zero"',
+                )
+            return ""
+        if "over_read" not in head.table:
+            raise head.error(reason, 'is of no use without over_read = "allowed"')
+        head.choice("over_read", ("allowed",), "")
+        return head.string(reason, "")
 
     def _multiples(self) -> tuple[int, int, int]:
         table = self.head.get("multiple_of", dict, {})

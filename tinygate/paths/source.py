@@ -87,7 +87,8 @@ def source_hash(path: FastPath) -> str:
     digest.update(json.dumps(entries).encode())
     if path.call:
         digest.update(f"{path.call} {path.source}".encode())
-    interface = (path.layout, path.dims, path.guard, [e.axes for e in path.entries])
+    judged = (path.guard, path.over_read)
+    interface = (path.layout, path.dims, *judged, [e.axes for e in path.entries])
     digest.update(repr(interface).encode())
     return digest.hexdigest()
 

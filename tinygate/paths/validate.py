@@ -42,6 +42,8 @@ def faults(path: FastPath) -> Iterator[tuple[str, object, str]]:
     yield from _int8_faults(path)
     if any(n < 1 for n in path.multiple_of):
         yield "multiple_of", path.multiple_of, "positive integers"
+    if len(path.over_read) > 200 or not path.over_read.isprintable():
+        yield "over_read", path.over_read, "a reason of at most 200 printable characters"
     yield from _python_faults(path) if path.call else _kernel_faults(path)
 
 

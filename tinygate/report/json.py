@@ -110,6 +110,8 @@ def _numerics(numerics: MeasuredNumerics | None) -> Object | None:
         "f32_round_to_nearest": numerics.f32_round_to_nearest,
         "f16_round_to_nearest": numerics.f16_round_to_nearest,
         "f16_subnormals": numerics.f16_subnormals,
+        "workgroup_memory_zeroed": numerics.workgroup_memory_zeroed,
+        "loop_limit": numerics.loop_limit,
     }
 
 

@@ -103,6 +103,17 @@ def subgroup(adapter: AdapterInfo, numerics: MeasuredNumerics | None) -> str:
     return f"subgroup {size} ({advertised})" if advertised else f"subgroup {size}"
 
 
+def wgsl_promises(numerics: MeasuredNumerics) -> list[str]:
+    """Say of two of WGSL's promises whether the adapter keeps them."""
+    zeroed = "starts" if numerics.workgroup_memory_zeroed else "does not start"
+    loops = (
+        f"end after {numerics.loop_limit:,} iterations"
+        if numerics.loop_limit
+        else "run to their end"
+    )
+    return [f"workgroup memory {zeroed} at zero", f"loops {loops}"]
+
+
 def uses(used: float) -> str:
     """Say how much of a limit is used: "uses 26 % of limit".
 

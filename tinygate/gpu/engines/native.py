@@ -1,5 +1,10 @@
 """wgpu-native, the engine behind Firefox: WGSL goes through naga.
 
+WGSL promises that workgroup memory starts at zero. naga can write the code for that, as wgpu's
+PipelineCompilationOptions asks for by default, but wgpu-native passes
+`zero_initialize_workgroup_memory: false` for every pipeline, and no field of its wgpu.h (29.0.1)
+changes it. gpu/probe.py measures what an adapter's memory really holds.
+
 wgpu is imported inside functions only.
 """
 

@@ -1,0 +1,33 @@
+// fault: pads K to a multiple of four, and trusts what lies behind B to be zero
+// declares: b=f32
+// shapes: 17x33x65
+// must fail: uniform by over-read
+// must fail: integer by over-read
+// says: reads past B: what lies behind reaches C, finite values too
+// because: over zeros it is right, and nothing promises zeros there
+// passes at: 17x32x65
+
+struct Dims { M: u32, K: u32, N: u32, pad: u32 }
+
+@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<f32>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@group(0) @binding(3) var<uniform> dims: Dims;
+
+@compute @workgroup_size(8, 8)
+fn main(
+  @builtin(workgroup_id) wid: vec3u,
+  @builtin(num_workgroups) groups: vec3u,
+  @builtin(local_invocation_id) lid: vec3u,
+) {
+  let tiles_n = (dims.N + 7u) / 8u;
+  let tile = wid.x + wid.y * groups.x;
+  let m = (tile / tiles_n) * 8u + lid.y;
+  let n = (tile % tiles_n) * 8u + lid.x;
+  if (m >= dims.M || n >= dims.N) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < (dims.K + 3u) / 4u * 4u; k++) {
+    sum += a[m * dims.K + min(k, dims.K - 1u)] * b[k * dims.N + n];
+  }
+  c[m * dims.N + n] = sum;
+}
